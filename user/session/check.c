@@ -127,7 +127,7 @@ static void load_check(struct check_row *row, enum bpf_attach_type type, uint32_
 	}
 }
 
-/* What --buffer-size is without being given, for one CPU: more than RLIMIT_MEMLOCK's default of old. */
+/* Try a map of one CPU's default --buffer-size: it exceeds the old default of RLIMIT_MEMLOCK. */
 static void map_check(struct check_row *row)
 {
 	const uint32_t bytes = rings_bytes_default(1, 0);
@@ -146,7 +146,7 @@ static void map_check(struct check_row *row)
 		no(row, "the kernel refuses a map of %u KiB: %s", bytes >> 10, strerror(err));
 }
 
-/* What values and the owners of packets take. */
+/* Values and the owners of packets need bpf_probe_read_kernel(). */
 static void reads_check(struct check_row *row, bool can_ask)
 {
 	const struct bpf_insn insns[] = {
@@ -201,7 +201,7 @@ static void feature_check(struct check_row *row, bool has, bool can_ask, const c
 		no(row, "unknown without permission to load programs");
 }
 
-/* Kernels that load programs for functions may not attach them. */
+/* A kernel may load programs for functions and still be unable to attach them. */
 static void trampolines_check(struct check_row *rows, bool can_ask, uint32_t btf_id)
 {
 	const char *since = arch_host()->trampolines_since;
@@ -314,7 +314,7 @@ static void namespaces_check(struct check_row *row)
 {
 	char link[64];
 
-	/* 5.10 gives an empty one */
+	/* 5.10 gives an empty link */
 	if (readlink("/proc/1/ns/net", link, sizeof(link)) > 0)
 		yes(row);
 	else if (policy_hides_processes())
@@ -360,7 +360,7 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 		kbtf_free(kb);
 }
 
-/* Without it nothing is traced. */
+/* Whether nothing can be traced without this feature. */
 static bool is_needed(size_t row)
 {
 	return row == CHECK_BTF || row == CHECK_MAP_MEMORY || row == CHECK_FENTRY ||

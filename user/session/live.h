@@ -32,8 +32,8 @@
 #define SLACK_NS 50000
 
 /*
- * A live trace: its parts, in the order in which setup.c makes them. Private to session.c, setup.c and status.c; session.h
- * is for others.
+ * A live trace: its parts, in the order in which setup.c makes them. Private to session.c, setup.c and status.c;
+ * session.h is for others.
  */
 struct session {
 	const struct opts *opts;

@@ -46,7 +46,7 @@ static void say_why_missed(const struct loss_counts *counts, const struct loss_r
 			cnt, KPROBE_OPEN_MAX);
 }
 
-/* Of all tasks of the host, and most names are read from /proc in time: no loss. */
+/* The count is of all tasks of the host, and most names are read from /proc in time, so it is not a loss. */
 static void say_missed_names(const struct loss_report_sources *from)
 {
 	const uint64_t cnt = bpfobj_missed_names(from->bpfobj);
@@ -57,7 +57,7 @@ static void say_missed_names(const struct loss_report_sources *from)
 			 cnt, plural(cnt, "time", "times"));
 }
 
-/* How losses show in the rows. */
+/* Say how losses show in the rows. */
 static void say_torn(const struct callstack_stats *stats)
 {
 	if (stats->unsure_cnt)
@@ -151,7 +151,7 @@ void loss_report_count(struct loss_report *report, const struct loss_report_sour
 	report->counts.cnt[LOSS_PACKET] = bpfobj_lost_packets(from->bpfobj);
 }
 
-/* No call, and no mark that calls of a task in scope may be missing. */
+/* Whether there was no call, and no mark that calls of a task in scope may be missing. */
 static bool has_seen_nothing(const struct loss_report_sources *from)
 {
 	const struct kprofile_stats *sums = from->sums;
@@ -168,9 +168,9 @@ uint64_t loss_report_guard_cnt(const struct loss_report_sources *from)
 }
 
 /*
- * The kernel counts what programs missed for all tasks. A task in scope leaves a record where it may miss something: it is
- * marked while another is preempted inside a program (with sums, bpfobj_has_doubted), and an interrupt inside a program that
- * it called finds a call.
+ * The kernel counts what programs missed for all tasks. A task in scope leaves a record where it may miss something:
+ * it is marked while another is preempted inside a program (with sums, bpfobj_has_doubted), and an interrupt inside a
+ * program that it called finds a call.
  */
 void loss_report_missed(struct loss_report *report, const struct loss_report_sources *from)
 {

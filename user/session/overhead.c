@@ -15,28 +15,34 @@
 #include "options/opts.h"
 #include "select/names.h"
 
-/* perf's own limit for its interrupts, kernel.perf_cpu_time_max_percent, is the same. */
+/* The same as perf's limit for its interrupts, kernel.perf_cpu_time_max_percent. */
 #define OVERHEAD_PCT_DEFAULT 25
-/* A call that is summed up instead takes more than its two slots, also there. */
+/* A call that is summed up takes this many instructions more than two slots, however functions are attached. */
 #define SUM_MORE_INSNS 190
-/* A call that is not recorded, where the kernel does not guard programs against recursion (before 5.12). */
+/*
+ * Instructions of an unrecorded call at trampolines, where the kernel does not guard programs against recursion
+ * (before 5.12).
+ */
 #define UNGUARDED_OUT_INSNS 125
-/* The same at a kprobe, where only its return has hooks (up to 6.13): of what it costs elsewhere, in percent. */
+/* An unrecorded call at a kprobe costs this percentage of the usual where only the return has hooks (up to 6.13). */
 #define HOOKS_OUT_PCT 85
-/* What the kernel's statistics of programs add to each run of one. */
+/* The kernel's statistics of programs add this many instructions to each run of a program. */
 #define STATS_INSNS 110
-/* A packet out of scope: the programs at its softirq, finding its owner, and the end of its tree. */
+/* Instructions for a packet out of scope: the programs at its softirq, finding its owner, and the end of its tree. */
 #define PACKET_INSNS 2300
-/* A measured price of an instruction is believed if it is within this of what the processor's speed says, either way. */
+/*
+ * A measured price of an instruction is used if it is within this factor of the price by the processor's speed, up or
+ * down.
+ */
 #define PRICE_BOUND 8
-/* What counting adds to a call. */
+/* Counting adds this many instructions to a call. */
 #define COUNT_INSNS      60
 #define COUNT_SITE_INSNS 120
-/* Such calls are counted for so long, once a second, or sooner when there were many. */
+/* Calls that are not traced are counted for SAMPLE_NS, once a second, or sooner when there were too many. */
 #define SAMPLE_NS      5000000
 #define SAMPLE_EACH_NS 1000000000
 #define SAMPLE_SOON_NS 50000000
-/* The governor is not asked more often than that, however short a pass is. */
+/* The governor is asked at most once in this time, however short a pass is. */
 #define LOOK_NS 5000000
 
 /* Instructions of an unrecorded call: at a kprobe, or by programs at trampolines. */
@@ -54,7 +60,7 @@ static unsigned int out_insns(bool is_site, const struct kernel_ids *ids)
 	return insns;
 }
 
-/* Where functions are attached in two ways, by the dearer one. */
+/* If functions are attached in two ways, the dearer one counts. */
 static unsigned int out_call_insns(const struct attach_plan *plan, const struct kernel_ids *ids)
 {
 	return out_insns(attach_uses_sites(plan), ids);
@@ -64,7 +70,7 @@ struct overhead_price overhead_price(const struct bpfobj *obj, uint32_t call_ps)
 {
 	struct overhead_price price = { .insn_ps = host_insn_ps(),
 					.clock_ps = calibrate_clock_ps() };
-	/* what was measured is plan.mode alone */
+	/* the measurement was of plan.mode alone */
 	const uint32_t measured_ps =
 		call_ps / out_insns(attach_is_by_site(obj->plan.mode), &obj->config.want.ids);
 
@@ -111,7 +117,7 @@ struct forecast overhead_forecast(const struct functab *tab, const struct attach
 	return forecast_of(call_cnt, &prices);
 }
 
-/* Also where a command alone is traced: others pay, not the command. */
+/* This limit also applies if only a command is traced: the cost falls on other tasks, not on the command. */
 static int init_neighbours(struct overhead *ov, const struct opts *opts)
 {
 	const bool is_site = attach_uses_sites(&ov->obj->plan);
@@ -224,8 +230,8 @@ static enum governor_verdict judge_own(struct overhead *ov)
 }
 
 /*
- * Sums of functions with links of their own beside links that are made anew: what returns meanwhile is not seen, and another
- * call would be taken for it.
+ * Whether making links anew would falsify sums: some functions have links of their own beside the shared links. A
+ * return while these are made anew is not seen, and another call would be taken for the one that returned.
  */
 static bool would_tear(const struct bpfobj *obj)
 {
@@ -293,7 +299,6 @@ void overhead_begin(struct overhead *ov)
 	ov->reader_ns = host_cpu_time_ns();
 }
 
-/* Of the whole trace, all in all. */
 void overhead_end(struct overhead *ov)
 {
 	const uint64_t took_ns = host_time_ns() - ov->begin_ns;

@@ -11,7 +11,7 @@
 #include "trace/governor.h"
 #include "trace/limits.h"
 
-/* What code of ours costs on this host. */
+/* The cost of our code on this host. */
 struct overhead_price {
 	uint32_t insn_ps;  /* an instruction, in picoseconds */
 	uint32_t clock_ps; /* reading the clock, beyond the instructions of an event */
@@ -20,7 +20,7 @@ struct overhead_price {
 /* The governor of a running trace (--max-overhead, --max-events), with its measurements. Zeroed: no limit. */
 struct overhead {
 	struct governor *governor;     /* NULL: no limit */
-	struct neighbours *neighbours; /* NULL: they have none */
+	struct neighbours *neighbours; /* NULL: no limit for calls that are not traced */
 	struct bpfobj *obj;
 	struct overhead_price price;
 	struct outcalls out; /* by CPU, of the last sample of their calls */
@@ -39,8 +39,8 @@ struct overhead {
 };
 
 /*
- * overhead_price - what code costs, by @call_ps, which attach_call_ps measured, or by the processor's speed if that is 0, or
- * cannot be. Measures the clock, in less than a millisecond.
+ * overhead_price - the cost of code, by @call_ps, which attach_call_ps measured, or by the processor's speed if
+ * @call_ps is 0 or implausible. Measures the clock, in less than a millisecond.
  */
 struct overhead_price overhead_price(const struct bpfobj *obj, uint32_t call_ps);
 
@@ -50,7 +50,10 @@ uint32_t overhead_slot_ps(const struct overhead_price *price, const struct bpfob
 /* overhead_sum_ps - the same for one call that is summed up in the kernel. */
 uint32_t overhead_sum_ps(const struct overhead_price *price, const struct bpfobj *obj);
 
-/* overhead_forecast - before anything is attached: by the processor's speed and what is known of common traffic (names.h). */
+/*
+ * overhead_forecast - before anything is attached: by the processor's speed and what is known of common traffic
+ * (names.h).
+ */
 struct forecast overhead_forecast(const struct functab *tab, const struct attach_plan *plan,
 				  const struct attach_want *want);
 
@@ -71,7 +74,10 @@ enum governor_verdict overhead_judge(struct overhead *ov);
 /* overhead_set_duty - the trace is in windows from now on, for @duty_pct percent of the time; only these are judged. */
 void overhead_set_duty(struct overhead *ov, uint32_t duty_pct);
 
-/* overhead_count - these functions are left out from now on, whatever for: count them, and have overhead_drop drop their events. */
+/*
+ * overhead_count - count functions that are left out from now on, for whatever reason; overhead_drop then drops their
+ * events.
+ */
 void overhead_count(struct overhead *ov, const struct leftout *lo);
 
 /* overhead_leftout - the decision, after any verdict except GOVERNOR_FINE. Borrowed until the next one. */
@@ -87,14 +93,14 @@ int overhead_others_permille(const struct overhead *ov, bool most);
 /*
  * overhead_begin, overhead_end - the trace is switched on, and off.
  *
- * overhead_traced_permille - between them the cost of recorded calls and of our own process, in thousandths of the busiest
- * CPU's time. Return: -1: not known, as for tables.
+ * overhead_traced_permille - between them the cost of recorded calls and of our own process, in thousandths of the
+ * busiest CPU's time. Return: -1: not known, as for tables.
  */
 void overhead_begin(struct overhead *ov);
 void overhead_end(struct overhead *ov);
 int overhead_traced_permille(const struct overhead *ov);
 
-/* overhead_say - log what the trace cost, and what calls cost that were not traced. */
+/* overhead_say - log the cost of the trace, and the cost of calls that were not traced. */
 void overhead_say(const struct overhead *ov);
 
 /* overhead_resume - the left-out functions are detached: start measuring again. */

@@ -15,9 +15,9 @@
 #include "select/names.h"
 #include "trace/trigger.h"
 
-/* Of all that a pattern fits; -G with --all takes 12,000 on 7.2. */
+/* A trace refuses more functions than this without --max-funcs; -G with --all takes 12,000 on 7.2. */
 #define UNASKED_FUNCS_MAX 20000
-/* Without -T, where each function costs 26 ms to attach and a grace period at the end. */
+/* The limit without -T, where each function takes 26 ms to attach, and a grace period at the end. */
 #define SLOW_FUNCS_MAX    300
 #define SLOW_COMMON_MAX   390 /* of those that common traffic comes through: 10 s on 6.1 */
 #define SLOW_UNCOMMON_MAX 460 /* the same where less is known of what runs below a start function */
@@ -66,7 +66,7 @@ static size_t max_cnt(const struct opts *opts, const struct attach_want *want, b
 	return most > SLOW_FUNCS_MAX ? most : SLOW_FUNCS_MAX;
 }
 
-/* How much of what start functions call is found. */
+/* How widely to search for the callees of start functions. */
 static enum reach_width width(const struct opts *opts, bool takes_extras)
 {
 	if (opts->all_callees)
@@ -79,7 +79,7 @@ static bool kernel_has(void *ctx, const char *name)
 	return ksyms_addr(ctx, name) != 0;
 }
 
-/* Those of -T, and what --when watches. */
+/* The rules of -T, and the functions that --when watches. */
 static const char **trace_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
 {
 	const size_t when_cnt = opts->when ? opts->when->cnt : 0;
@@ -97,7 +97,7 @@ static const char **trace_rules(const struct opts *opts, const struct facts *fac
 	return rules;
 }
 
-/* Words that are no functions where functions are expected. */
+/* A hint for a word that is not a function where a function is expected. */
 static const char *miss_hint(void *ctx, const char *name)
 {
 	const struct opts *opts = ctx;

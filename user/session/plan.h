@@ -24,7 +24,10 @@ struct functab;
 struct attach_want plan_attach_want(const struct opts *opts, const struct facts *facts,
 				    const struct functab *tab);
 
-/* plan_are_too_many - whether a trace refuses so many functions unless --max-funcs says so: they are most of the kernel. */
+/*
+ * plan_are_too_many - whether a trace refuses so many functions unless --max-funcs says so: they are most of the
+ * kernel.
+ */
 bool plan_are_too_many(const struct opts *opts, size_t func_cnt);
 
 /*

@@ -39,7 +39,7 @@ static int feed_throttled(struct session *ses, size_t cnt)
 	return err;
 }
 
-/* @cnt of our events, as many as --max-events lets through. */
+/* Feed @cnt events to the pipeline, except those that --max-events drops. */
 static int feed_events(struct session *ses, size_t cnt)
 {
 	if (!ses->throttle.max_cnt)
@@ -96,19 +96,19 @@ static int write_interval(struct session *ses, uint64_t now_ns)
 	    outfile_is_behind(ses->sink->file))
 		return 0;
 	interval_advance(&ses->interval, now_ns, now_ns);
-	/* rows that wait for a call that may be a leaf */
+	/* release rows that wait until it is known whether a call is a leaf */
 	pipeline_release(ses->pipeline, now_ns);
 	err = ses->sums_up ? session_read_sums(ses) : 0;
 	log_progress_done(); /* the table may go to the terminal of the status line */
 	return err ? err : sink_table_interval(ses->sink, begin_ns, now_ns);
 }
 
-/* ---- with less: limits (--max-overhead, --max-events), and what is called (--learn) ---- */
+/* ---- leaving functions out: limits (--max-overhead, --max-events), and --learn ---- */
 
-/* What windows aim at, in percent of the limit. */
+/* The cost that windows aim at, in percent of the limit. */
 #define AIM_PCT 70
 
-/* Functions go, on all CPUs at once. */
+/* Feed marks of @kind for all CPUs, since functions are detached from all of them at once. */
 static int feed_marks(struct session *ses, enum event_kind kind)
 {
 	uint32_t cpu = 0;
@@ -135,7 +135,7 @@ static int session_detach(struct session *ses, const struct leftout *lo)
 /* How long a program that saw the switch on may take to write its record. */
 #define UNDER_WAY_US 200
 
-/* All records so far, then the mark. */
+/* Feed all records so far, then the mark. */
 static int mark_gap(struct session *ses)
 {
 	size_t seen;
@@ -145,7 +145,10 @@ static int mark_gap(struct session *ses)
 	return err ? err : feed_marks(ses, EVENT_GAP);
 }
 
-/* What is open now has no known end. While the output's reader is behind, events stay in the rings, and the mark waits for them. */
+/*
+ * Begin a gap: the ends of calls that are open now will not be known. While the output's reader is behind, events
+ * stay in the rings, and the mark waits for them.
+ */
 static int session_begin_gap(struct session *ses)
 {
 	int err = bpfobj_arm(&ses->bpfobj, false);
@@ -164,7 +167,7 @@ static int session_end_gap(struct session *ses)
 	return err ? err : bpfobj_arm(&ses->bpfobj, true);
 }
 
-/* The functions go on to be recorded until they are detached, and are dropped (see read_rings). */
+/* Until the functions are detached, their events are still recorded; read_rings drops them. */
 static int detach_own(struct session *ses, const struct leftout *lo)
 {
 	int err = feed_marks(ses, EVENT_GAP);
@@ -174,7 +177,7 @@ static int detach_own(struct session *ses, const struct leftout *lo)
 	return err ? err : feed_marks(ses, EVENT_LOST);
 }
 
-/* Like a row written to trace_marker it is in the column of its writer's CPU. */
+/* The row is in the column of its writer's CPU, like one written to trace_marker. */
 static int session_put_row(struct session *ses, const struct leftout *lo)
 {
 	struct leftout row = *lo;
@@ -184,7 +187,10 @@ static int session_put_row(struct session *ses, const struct leftout *lo)
 	return pipeline_leftout(ses->pipeline, &row);
 }
 
-/* What happened within @gap_ns until now is not in the trace. @duty_pct: of --duty; 0: functions were left out. */
+/*
+ * Put a row that says that nothing was traced for the last @gap_ns. @duty_pct: of windows; 0: functions were left
+ * out.
+ */
 static int put_untraced(struct session *ses, uint64_t gap_ns, uint32_t duty_pct)
 {
 	return session_put_row(ses, &(struct leftout){
@@ -195,12 +201,12 @@ static int put_untraced(struct session *ses, uint64_t gap_ns, uint32_t duty_pct)
 				    });
 }
 
-/* Functions that share links: these are made anew, and nothing is recorded meanwhile. */
+/* Detach functions that share links: the links are made anew, and nothing is recorded meanwhile. */
 static int detach_shared(struct session *ses, const struct leftout *lo)
 {
 	const uint64_t began_ns = host_time_ns();
 	size_t seen;
-	bool is_over; /* asked to stop meanwhile: the row tells how long nothing was traced all the same */
+	bool is_over; /* asked to stop meanwhile: the row still says how long nothing was traced */
 	int put_err;
 	int err = session_begin_gap(ses);
 
@@ -217,7 +223,7 @@ static int detach_shared(struct session *ses, const struct leftout *lo)
 	return session_end_gap(ses);
 }
 
-/* On stderr at once, and at its place in the trace. */
+/* Say it on stderr at once, and in a row at its place in the trace. */
 static int tell_leftout(struct session *ses, const struct leftout *lo)
 {
 	overhead_tell(&ses->overhead, lo);
@@ -231,7 +237,7 @@ static int session_leave_out(struct session *ses, const struct leftout *lo)
 	if (err)
 		return err;
 	overhead_count(&ses->overhead, lo);
-	/* what is open now has no known end */
+	/* the ends of calls that are open now will not be known */
 	err = attach_is_shared(ses->bpfobj.plan.mode) ? detach_shared(ses, lo)
 						      : detach_own(ses, lo);
 	overhead_resume(&ses->overhead);
@@ -267,7 +273,7 @@ static int apply_learned(struct session *ses)
 	return 0;
 }
 
-/* By site nothing of ours is on the stack while a call is open. */
+/* When attached by site, we have nothing on the stack while a call is open. */
 static void watch_stack(struct session *ses)
 {
 	struct stackwatch *sw = &ses->stackwatch;
@@ -336,7 +342,7 @@ static int follow_windows(struct session *ses)
 	return outfile_is_behind(ses->sink->file) ? 0 : open_window(ses);
 }
 
-/* @before_ns: for so long everything was traced. */
+/* @before_ns: how long the trace has run without windows. */
 static void begin_windows(struct session *ses, uint32_t pct, uint64_t before_ns)
 {
 	const size_t own_cnt = attach_own_cnt(ses->attach);
@@ -359,7 +365,7 @@ static void begin_duty(struct session *ses)
 		begin_windows(ses, ses->opts->duty_pct, 0);
 }
 
-/* Tracing has ended: also a row if nothing is attached. */
+/* If tracing ended between windows, put a row for the last gap. */
 static int end_windows(struct session *ses)
 {
 	struct windows *w = &ses->windows;
@@ -371,7 +377,7 @@ static int end_windows(struct session *ses)
 	return gap_ns ? put_untraced(ses, gap_ns, ses->windows.pct) : 0;
 }
 
-/* Where a limit made the windows, no factor fits all of a table. */
+/* If a limit caused the windows, no single factor fits all counts of a table. */
 static void say_windows(const struct session *ses)
 {
 	const struct windows *w = &ses->windows;
@@ -391,7 +397,8 @@ static void say_windows(const struct session *ses)
 }
 
 /*
- * Instead of an end: no more functions can be left out, but all of them most of the time. Return: whether that helps.
+ * No more functions can be left out. Instead of ending the trace, leave all of them out most of the time. Return:
+ * whether windows were begun.
  */
 static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
 {
@@ -418,7 +425,7 @@ static int govern(struct session *ses)
 	watch_stack(ses);
 	if (ses->windows.pct && !ses->windows.is_open)
 		return 0;
-	/* a reader that falls behind costs events, of functions that are not known */
+	/* while the reader is behind, events may be lost, and it is not known of which functions */
 	if (outfile_is_behind(ses->sink->file)) {
 		overhead_skip(&ses->overhead);
 		return 0;
@@ -443,7 +450,7 @@ static int govern(struct session *ses)
 /* How long programs that were under way when the switch went off may take. */
 #define DRAIN_WAIT_NS 200000000ull
 
-/* Not beyond what is due at @due_ns. */
+/* Return: @sleep_ns, or less if the sleep would end after @due_ns. */
 static long until(uint64_t due_ns, long sleep_ns)
 {
 	const uint64_t now_ns = host_time_ns();
@@ -506,7 +513,8 @@ static int run_loop(struct session *ses)
 		size_t seen;
 
 		taskscope_tick(ses->scope, &ses->bpfobj, now_ns);
-		ses->is_tracing = true; /* elsewhere nothing can be left out any more, or just is */
+		/* other callers of read_rings are leaving functions out already, or come too late for that */
+		ses->is_tracing = true;
 		err = read_rings(ses, now_ns, SLACK_NS, &seen);
 		ses->is_tracing = false;
 		loss_report_look(&ses->loss_report, now_ns);
@@ -517,7 +525,7 @@ static int run_loop(struct session *ses)
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
 		if (ses->output.is_live && now_ns > FOLD_WAIT_NS)
 			pipeline_release(ses->pipeline, now_ns - FOLD_WAIT_NS);
-		/* a trace without rows would never see that */
+		/* a trace without rows would never notice that the reader has gone */
 		if (!ses->opts->output_dir)
 			outfile_look(ses->sink->file);
 		if (!err)
@@ -538,7 +546,7 @@ static int run_loop(struct session *ses)
 
 /* ---- when it is over ---- */
 
-/* What is still in the rings, or comes into them from programs under way. */
+/* Read the events that are still in the rings, and those that programs under way still write. */
 static int drain_rings(struct session *ses)
 {
 	struct rings *rings = &ses->bpfobj.rings;
@@ -566,7 +574,7 @@ static int drain_rings(struct session *ses)
 	return err;
 }
 
-/* Events in the kernel, and its losses. */
+/* Read the kernel's last sums, and its losses. */
 static int finish_sums(struct session *ses)
 {
 	int err = session_read_sums(ses);
@@ -577,7 +585,7 @@ static int finish_sums(struct session *ses)
 	return err;
 }
 
-/* The part of an interval that is left. */
+/* Write the table of the last, incomplete interval. */
 static int finish_interval(struct session *ses)
 {
 	return ses->opts->interval_ns
@@ -612,8 +620,8 @@ static int drain(struct session *ses)
 	if (!err && ses->sums_up)
 		err = finish_sums(ses);
 	if (err && ses->sums_up)
-		return err; /* half of them is no table */
-	/* also after an error: a format has an end, and a table comes then */
+		return err; /* sums that were only partly read make no table */
+	/* finish even after an error: a format has an end, and a table is written at the end */
 	finish_err = pipeline_end(ses->pipeline);
 	if (!finish_err)
 		finish_err = finish_interval(ses);
@@ -623,7 +631,7 @@ static int drain(struct session *ses)
 	return err ? err : finish_err;
 }
 
-/* The output's reader has had its time. Return: the number of entries and returns that were not read. */
+/* Called if the output's reader took too long. Return: the number of entries and returns that were not read. */
 static uint64_t count_unread(struct session *ses)
 {
 	uint64_t unread_cnt = 0;
@@ -690,13 +698,13 @@ static bool is_silent(const struct session *ses)
 	if (ses->sums_up)
 		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
 			 lost->doubt_cnt);
-	/* what is recorded beside start functions, such as the calls of softirqs on the way, is none of theirs */
+	/* calls recorded beside start functions, such as those of softirqs on the way, do not count */
 	if (start_setup_are_wanted(ses->opts) && ses->starts)
 		return !starts_stats_get(ses->starts)->begun_cnt;
 	return !pipeline_has_calls(ses->pipeline);
 }
 
-/* NULL unless there is exactly one, which is then worth its name. */
+/* The function if there is exactly one, so that the message can name it; else NULL. */
 static const struct func *only_func(const struct functab *functab, bool of_starts)
 {
 	const struct func *only = NULL;
@@ -711,7 +719,7 @@ static const struct func *only_func(const struct functab *functab, bool of_start
 	return only;
 }
 
-/* --packet alone says itself which calls of them count. */
+/* --packet alone has no start functions: put_conditions adds it to the message. */
 static bool has_start_funcs(const struct opts *opts)
 {
 	return opts->graph_funcs.cnt || opts->presets.cnt || opts->filter;
@@ -745,7 +753,7 @@ static void put_conditions(struct strbuf *out, const struct session *ses)
 		strbuf_str(out, ", unless among the lost events");
 }
 
-/* These tables have said so, of each function. */
+/* Whether the tables have said already that nothing was called. */
 static bool is_said(const struct opts *opts)
 {
 	return opts->verb == VERB_LATENCY && !opts->interval_ns &&
@@ -818,7 +826,7 @@ static void say_losses(struct session *ses, int err)
 		start_setup_say_unmatched(ses->opts, ses->starts);
 }
 
-/* Ctrl-C before tracing began, without any other logged error. */
+/* Whether Ctrl-C came before tracing began, and no error was logged. */
 static bool is_interrupted(const struct session *ses)
 {
 	return !ses->has_begun && *signals_stop_cnt && !log_has_error();
@@ -830,7 +838,7 @@ static enum verdict say_interrupted(void)
 	return VERDICT_SIGNAL + (unsigned int)signals_stop_sig();
 }
 
-/* When tracing itself went well. */
+/* The verdict if tracing itself went well. */
 static enum verdict final_verdict(struct session *ses)
 {
 	if (ses->opts->strict && loss_report_has_losses(&ses->loss_report))
@@ -842,7 +850,7 @@ static enum verdict final_verdict(struct session *ses)
 
 /* ---- tear-down ---- */
 
-/* A file is unchanged if nothing replaces it. */
+/* An output file keeps its old contents if nothing replaces them. */
 static int close_output(struct session *ses, int err)
 {
 	struct recfile_summary losses = { 0 };

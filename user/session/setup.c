@@ -32,7 +32,7 @@
 
 /* ---- the host ---- */
 
-/* The times of events are the host's. */
+/* Find the host's clock: events have its times. */
 static int find_clock(void)
 {
 	int err = host_find_clock("/proc");
@@ -71,7 +71,7 @@ static int setup_read_host(struct session *ses)
 
 #define FUNC_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*?[]"
 
-/* @err: of execvp, or what it would be. */
+/* @err: the error of execvp, or the one that it would give. */
 static enum verdict cannot_run(const struct opts *opts, int err)
 {
 	log_error("cannot run '%s': %s", opts->command[0], strerror(-err));
@@ -92,7 +92,10 @@ static bool is_option(const char *word)
 	return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
 }
 
-/* Nobody quoted the expression, and its second word became the command. Return: whether that was said. */
+/*
+ * If the expression of --packet was not quoted, its second word became the command: say so. Return: whether it was
+ * said.
+ */
 static bool hint_quotes(const struct opts *opts)
 {
 	struct strbuf text = { 0 };
@@ -111,7 +114,7 @@ static bool hint_quotes(const struct opts *opts)
 	return true;
 }
 
-/* Commands seldom have an underscore, and no wildcard. */
+/* Names of commands seldom have an underscore, and never a wildcard. */
 static bool looks_like_func(const char *word)
 {
 	return strpbrk(word, "_*") && !word[strspn(word, FUNC_LETTERS)];
@@ -141,7 +144,7 @@ static void hint_command(const struct opts *opts)
 		log_hint("give the path of a COMMAND that is not in PATH");
 }
 
-/* Names of functions have no '/', and a dot seldom. */
+/* Refuse files where latency takes functions. Names of functions have no '/', and seldom a dot. */
 static int setup_refuse_file(struct session *ses)
 {
 	const struct str_list *funcs = &ses->opts->latency_funcs;
@@ -156,7 +159,7 @@ static int setup_refuse_file(struct session *ses)
 	return 0;
 }
 
-/* Why exec would refuse @path, as far as that is certain. */
+/* The error with which exec would refuse @path, as far as that is certain; else 0. */
 static int exec_obstacle(const char *path)
 {
 	struct stat st;
@@ -190,7 +193,7 @@ static int setup_find_user(struct session *ses)
 	return ses->opts->user ? runas_find(&ses->runas, ses->opts->user) : 0;
 }
 
-/* Before any BPF descriptor exists: a child with one would keep the probes alive. */
+/* Fork before any BPF descriptor exists: a child with one would keep the probes alive. */
 static int fork_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -294,7 +297,7 @@ static int read_types(struct session *ses)
 	return err ? err : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
 }
 
-/* A kernel with PREEMPT_RT may be none that can be traced. */
+/* Some kernels with PREEMPT_RT cannot be traced. */
 static int check_rt(struct session *ses)
 {
 	const struct rt_facts facts = {
@@ -340,7 +343,7 @@ static uint32_t read_process(void *ctx, uint32_t tid)
 	return tgid ? taskscope_tid_in_proc(ses->scope, tgid) : 0;
 }
 
-/* Names of tasks that a flight recorder keeps after they ended, 4 MB: it runs for months. */
+/* A flight recorder keeps the names of this many ended tasks, in 4 MB: it runs for months. */
 #define FLIGHT_NAMES 16384
 
 static int make_comms(struct session *ses)
@@ -368,7 +371,7 @@ static int gate_feed(void *ctx, const struct event *events, size_t cnt, const st
 	return starts_feed(ctx, events, cnt, out, out_cnt);
 }
 
-/* What readers of a recording may want to know of this run. */
+/* Note facts of this run that readers of the recording may want to know. */
 static int note_options(struct session *ses)
 {
 	struct recfile_made *made = &ses->made;
@@ -430,7 +433,7 @@ static int make_pipeline(struct session *ses)
 	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
 }
 
-/* A recording minds --max-size and --rotate itself. */
+/* A recording applies --max-size and --rotate itself. */
 static int limit_output(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -452,7 +455,10 @@ static void on_task(void *ctx, const struct nfg_task_seen *seen)
 
 /* ---- the kernel's side ---- */
 
-/* The preemption counter's place in memory, for programs that do not ask BTF for the variable. */
+/*
+ * Set the address of the preemption counter, for programs that do not ask BTF for the variable. Return: whether it is
+ * known.
+ */
 static bool find_by_address(const struct session *ses, struct bpfobj_config *config)
 {
 	const uint32_t in_var = config->want.ids.preempt_var_offset;
@@ -460,7 +466,7 @@ static bool find_by_address(const struct session *ses, struct bpfobj_config *con
 	const uint64_t area = ksyms_addr(ses->facts.ksyms, "__per_cpu_offset");
 	const uint64_t offset = ksyms_addr(ses->facts.ksyms, var);
 
-	/* such programs do not load under lockdown */
+	/* such programs do not load under lockdown in confidentiality mode */
 	if (policy_is_confidential() || !area || !offset)
 		return false;
 	config->want.ids.preempt_var = 0;
@@ -472,15 +478,15 @@ static bool find_by_address(const struct session *ses, struct bpfobj_config *con
 
 /*
  * For each program that names a per-CPU variable the kernel goes through all of its types (find_btf_percpu_datasec in
- * kernel/bpf/verifier.c): of 29 ms that a function takes to attach on 6.1 these are four. By address the counter takes longer
- * to read, so programs that read it for calls in scope name it.
+ * kernel/bpf/verifier.c). That takes 4 of the 29 ms that a function takes to attach on 6.1. Reading the counter by
+ * address takes longer, so programs that read it for calls in scope name the variable.
  */
 static bool saves_naming(const struct session *ses, const struct bpfobj_config *config)
 {
 	return ses->opts->irqs && !config->cfg.scope_packets && !attach_is_fast(&config->want);
 }
 
-/* Where the preemption counter is. */
+/* Decide how programs find the preemption counter. Return: 0, or -EPERM, already logged. */
 static int find_preempt_count(const struct session *ses, struct bpfobj_config *config)
 {
 	char why[64] = "lockdown is in confidentiality mode";
@@ -498,7 +504,7 @@ static int find_preempt_count(const struct session *ses, struct bpfobj_config *c
 	return -EPERM;
 }
 
-/* Whether the kernel sums up, and what that takes. */
+/* Whether the kernel sums calls up, and the tables that this takes. */
 static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
 {
 	const struct kprofile_host host = {
@@ -536,7 +542,7 @@ static bool follows_irqs(const struct session *ses)
 	return !rt_is_kernel();
 }
 
-/* What the programs have to know, but for sums. */
+/* The configuration of the programs, except for sums. */
 static struct nfg_cfg cfg_of(const struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -551,7 +557,7 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 	return cfg;
 }
 
-/* For the user, and for a recording's readers. */
+/* Tell the attach mode to the user, and to a recording's readers. */
 static void tell_mode(struct session *ses)
 {
 	const struct attach_words *words = attach_words(ses->bpfobj.plan.mode);
@@ -627,7 +633,7 @@ static int check_windows(struct session *ses)
 	return -EOPNOTSUPP;
 }
 
-/* @why: "...: ", in front of what attaches them all the same. */
+/* @why: "...: ", printed before the option that attaches them all the same. */
 static enum verdict refuse_many(size_t func_cnt, const char *why)
 {
 	log_hint("%s--max-funcs %zu attaches them all; a pattern such as -T 'tcp_*' attaches fewer",
@@ -635,7 +641,7 @@ static enum verdict refuse_many(size_t func_cnt, const char *why)
 	return VERDICT_USAGE;
 }
 
-/* Nobody waits for minutes without having asked for it. */
+/* Refuse to attach for minutes unless the user asked for it. */
 static int check_time(struct session *ses)
 {
 	const struct attach_shares shares =
@@ -649,7 +655,7 @@ static int check_time(struct session *ses)
 	return refuse_many(shares.func_cnt, "a fast host needs less time: ");
 }
 
-/* Nor does anybody trace most of the kernel without having said so. */
+/* Refuse to trace most of the kernel unless the user asked for it. */
 static int check_number(struct session *ses)
 {
 	if (!plan_are_too_many(ses->opts, ses->functab.cnt))
@@ -661,8 +667,8 @@ static int check_number(struct session *ses)
 }
 
 /*
- * Before anything is attached, warn of the cost to tasks that are not traced. If only a command is traced, or everything, -v
- * tells it.
+ * Before anything is attached, warn of the cost to tasks that are not traced. If only a command is traced, or
+ * everything, the cost is logged with -v instead.
  */
 static int forecast(struct session *ses)
 {
@@ -712,7 +718,7 @@ static int make_limits(struct session *ses)
 					      kbtf_func_id(ses->facts.kbtf, CALIBRATE_FUNC),
 					      ksyms_addr(ses->facts.ksyms, CALIBRATE_FUNC)));
 	err = overhead_init(&ses->overhead, opts, &ses->functab, &ses->bpfobj, &price);
-	/* IRQ_STACK_SIZE of x86-64 is THREAD_SIZE; no type tells it on arm64 */
+	/* on x86-64 IRQ_STACK_SIZE equals THREAD_SIZE; on arm64 no type has that size */
 	if (!err)
 		err = stackwatch_init(&ses->stackwatch,
 				      kbtf_struct_bytes(ses->facts.kbtf, "irq_stack"),
@@ -740,7 +746,7 @@ static bool can_sync(void *ctx)
 	return !bpfobj_sync(&ses->bpfobj);
 }
 
-/* Not where /proc hides the processes of others (hidepid). */
+/* False where /proc hides the processes of others (hidepid). */
 static bool can_read_names(void *ctx)
 {
 	int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);

@@ -15,10 +15,10 @@
 
 #define SEC_NS UINT64_C(1000000000)
 
-/* The last line names the cost of calls that are not traced from so much on. */
+/* The summary names the cost of calls that are not traced if it is at least this much. */
 #define OTHERS_WORTH_PERMILLE 10
 
-/* Three digits at least, and as many as it takes to be one letter's. */
+/* Three significant digits and a unit; more digits only with the largest unit. */
 static void put_scaled(struct strbuf *out, uint64_t value, uint64_t scale, const char *const *units)
 {
 	double part = (double)value;
@@ -164,7 +164,7 @@ void status_end(struct strbuf *out, const struct status_trace *trace, const stru
 }
 
 #define INTERVAL_NS 1000000000ull
-/* Counting calls, and asking what programs missed, take at most this part of the time each. */
+/* Counting calls takes at most 1/COUNT_SHARE of the time, and so does asking how many calls programs missed. */
 #define COUNT_SHARE 500
 
 static struct status_trace trace_of(const struct session *ses)
@@ -183,7 +183,7 @@ static struct status_trace trace_of(const struct session *ses)
 	};
 }
 
-/* Half of what came from the rings and is an entry or a return. */
+/* Half the number of entries and returns that came from the rings. */
 static uint64_t recorded_cnt(const struct session *ses)
 {
 	const uint64_t mark_cnt = ses->bpfobj.rings.mark_cnt;

@@ -75,8 +75,7 @@ struct status_now {
 	uint32_t share_permille; /* of a CPU's time, as defined by --max-overhead */
 	bool is_mean;            /* not of the busiest CPU, but the mean of some */
 	bool has_others;
-	uint32_t
-		others_permille; /* that calls cost which are not traced: now, at the end the most */
+	uint32_t others_permille; /* cost of calls that are not traced: now; at the end, the most */
 	bool has_file;
 	uint64_t file_bytes;
 };
@@ -92,8 +91,10 @@ void status_begin(struct strbuf *out, const struct status_trace *trace);
  */
 void status_line(struct strbuf *out, const struct status_now *now, struct color_span *alarm);
 
-/* status_end - "recorded 1.02M calls in 12.3 s to 'web.rec', 18.3 MiB; nothing was lost; calls not traced cost up to 3.1 % of a
- * CPU". */
+/*
+ * status_end - "recorded 1.02M calls in 12.3 s to 'web.rec', 18.3 MiB; nothing was lost; calls not traced cost up to
+ * 3.1 % of a CPU".
+ */
 void status_end(struct strbuf *out, const struct status_trace *trace, const struct status_now *now);
 
 #endif

@@ -124,11 +124,12 @@ static int taskscope_resolve(struct taskscope *sc)
 }
 
 /*
- * Network namespaces: those of --netns, or those of the cgroups in scope. The programs find the latter, and the sockets that
- * strangers open; here is found out who is there when the trace begins, and whether strangers have gone.
+ * Network namespaces: those of --netns, or those of the cgroups in scope. The programs find the latter, and the
+ * sockets that strangers open; this code finds the tasks that are there when the trace begins, and whether strangers
+ * have gone.
  */
 
-/* Between scans while strangers stay: twice as long each time. */
+/* The time between scans while strangers stay: it doubles each time. */
 #define PATIENCE_MIN_NS 100000000ull
 #define PATIENCE_MAX_NS 10000000000ull
 /* The share of time spent scanning, as 1/N: thousands of processes take longer than a tick. */
@@ -167,7 +168,7 @@ static struct taskscope_netns *known_entry(struct taskscope *sc, uint32_t inum)
 	return &sc->known[sc->known_cnt++];
 }
 
-/* @id: in our pid namespace; 0: it has none. */
+/* @id: the process's id in our pid namespace; 0: it has none there. */
 static void add_proc(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
@@ -185,7 +186,7 @@ static int compare_procs(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* @id: in /proc, as all that follows. */
+/* @id: an id in /proc. */
 static void netns_look_at_process(void *ctx, uint32_t id)
 {
 	struct taskscope *sc = ctx;
@@ -200,7 +201,7 @@ static void netns_look_at_process(void *ctx, uint32_t id)
 		known->has_strangers = true;
 }
 
-/* Tasks of other pid namespaces, whom we cannot see, may use what the first process of ours uses. */
+/* Tasks of other pid namespaces, which we cannot see, may use the network namespace of the first process of ours. */
 static void suspect_hidden(struct taskscope *sc)
 {
 	uint32_t inum = sc->pidns.proc_is_first ? 0 : taskscope_netns_of(sc, 1);
@@ -210,7 +211,7 @@ static void suspect_hidden(struct taskscope *sc)
 		known->has_strangers = true;
 }
 
-/* Who is where now. */
+/* Find the network namespaces that tasks in scope and strangers use now. */
 static int scan(struct taskscope *sc)
 {
 	sc->known_cnt = 0;
@@ -228,7 +229,7 @@ static int scan(struct taskscope *sc)
 	return taskscope_each_process(netns_look_at_process, sc);
 }
 
-/* The kernel is told of strangers everywhere, for tasks in scope may come to them. */
+/* Report strangers even in namespaces that no task in scope uses: such a task may come later. */
 static int tell_all(struct taskscope *sc, uint64_t now_ns)
 {
 	int err = 0;
@@ -244,7 +245,10 @@ static int tell_all(struct taskscope *sc, uint64_t now_ns)
 	return err;
 }
 
-/* Namespaces of --netns. With a cgroup too, the socket decides, as if strangers always came. */
+/*
+ * Report the namespaces of --netns. With a cgroup too, they count as having strangers for ever, so the socket
+ * decides.
+ */
 static int tell_named(struct taskscope *sc)
 {
 	int err = 0;
@@ -258,7 +262,10 @@ static int tell_named(struct taskscope *sc)
 	return err;
 }
 
-/* taskscope_mark_netns - tell the programs who is in which network namespace, or those of --netns. Return: 0 or -errno. */
+/*
+ * taskscope_mark_netns - tell the programs who is in which network namespace, or those of --netns. Return: 0 or
+ * -errno.
+ */
 static int taskscope_mark_netns(struct taskscope *sc)
 {
 	int err;
@@ -277,7 +284,7 @@ static int taskscope_mark_netns(struct taskscope *sc)
 	return err;
 }
 
-/* Where no stranger is left, none is that came before the scan began. */
+/* If the scan found no stranger in the namespace, none is left of those that came before it began. */
 static int settle(void *ctx, uint32_t inum)
 {
 	struct taskscope *sc = ctx;
@@ -292,7 +299,8 @@ static int settle(void *ctx, uint32_t inum)
 }
 
 /*
- * taskscope_follow_netns - look whether strangers are left in namespaces of the scope, once the programs have seen some.
+ * taskscope_follow_netns - look whether strangers are left in namespaces of the scope, once the programs have seen
+ * some.
  * Return: 0 or -errno.
  */
 static int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns)
@@ -315,7 +323,7 @@ static int taskscope_follow_netns(struct taskscope *sc, uint64_t now_ns)
 	if (!err)
 		err = bpfobj_shared_netns(sc->obj, settle, sc);
 	if (err)
-		sc->has_shared = true; /* as far as we know: it is tried again */
+		sc->has_shared = true; /* assume so: the scan is tried again */
 	sc->scan_took_ns = host_time_ns() - now_ns;
 	sc->patience_ns *= 2;
 	if (sc->patience_ns > PATIENCE_MAX_NS)
@@ -371,7 +379,10 @@ static int taskscope_learn_ids(struct taskscope *sc)
 	return err;
 }
 
-/* taskscope_tid - the tid of the task with this id in our pid namespace; the kernel is asked about a new one. 0: it is gone. */
+/*
+ * taskscope_tid - the tid of the task with this id in our pid namespace; the kernel is asked about a new one. 0: it
+ * is gone.
+ */
 static uint32_t taskscope_tid(struct taskscope *sc, uint32_t id)
 {
 	uint32_t tid = pidns_tid(&sc->pidns, id);
@@ -419,7 +430,7 @@ static void warn_if_thread(uint32_t id)
 			id, tgid, id);
 }
 
-/* All threads of a process, until a look finds no new ones. Threads that these start inherit the mark. */
+/* Mark all threads of a process, until a look finds no new ones. Threads that these start inherit the mark. */
 static int mark_process(struct taskscope *sc, uint32_t tgid)
 {
 	int cnt;
@@ -438,8 +449,7 @@ static int mark_process(struct taskscope *sc, uint32_t tgid)
 /*
  * taskscope_mark_named - mark the tasks of -p and --tid, or the command if it is the scope.
  *
- * Return: 0 or -errno, already logged unless
- * -ENOMEM.
+ * Return: 0 or -errno, already logged unless -ENOMEM.
  */
 static int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 {
@@ -468,7 +478,10 @@ static int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 	return err;
 }
 
-/* taskscope_mark_target - a cgroup and all below it; @id: of the one that is there now. Return: 0 or -errno, not logged. */
+/*
+ * taskscope_mark_target - a cgroup and all below it; @id: of the one that is there now. Return: 0 or -errno, not
+ * logged.
+ */
 static int taskscope_mark_target(struct taskscope *sc, const struct taskscope_target *target,
 				 uint64_t id)
 {
@@ -510,7 +523,7 @@ static bool has_wanted_comm(const struct taskscope *sc, const char *task)
 				   TASKFILTER_COMM_BYTES);
 }
 
-/* The program at exec writes the same byte: again if the name has changed meanwhile. */
+/* The program at exec writes the same byte, so mark again if the name has changed meanwhile. */
 static void mark_by_comm(const struct taskscope *sc, uint32_t tid, const char *task)
 {
 	bool is_wanted = has_wanted_comm(sc, task);
@@ -574,8 +587,8 @@ static int taskscope_mark_all(struct taskscope *sc)
 }
 
 /*
- * taskscope_mark_terminal - exclude the processes that forward our output to the user, and in softirqs the packets of their
- * sockets. Return: 0 or -errno.
+ * taskscope_mark_terminal - exclude the processes that forward our output to the user, and in softirqs the packets of
+ * their sockets. Return: 0 or -errno.
  */
 static int taskscope_mark_terminal(struct taskscope *sc)
 {
@@ -697,7 +710,7 @@ static uint8_t need_of(const struct opts *opts)
 	return need;
 }
 
-/* A trace without it shows more than was asked for, but what was asked for too. */
+/* If the terminal's processes are not found, the trace shows more than was asked for, so this is only a warning. */
 static void find_terminal(struct taskscope *sc)
 {
 	int err = terminal_find(&sc->terminal, "/proc", sc->pidns.proc_tgid);
@@ -783,7 +796,7 @@ void taskscope_configure(const struct taskscope *sc, struct nfg_cfg *cfg)
 	cfg->skip_sockets = taskscope_has_packets(sc) && sc->terminal.socket_cnt;
 }
 
-/* The names by which exec brings a task into the scope. */
+/* Give the programs the names by which exec brings a task into the scope. */
 static int tell_comms(const struct taskscope *sc)
 {
 	int err = 0;
@@ -829,7 +842,7 @@ int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_p
 
 /* ---- while the trace runs ---- */
 
-/* The next tick tries again. One message until that succeeds. */
+/* The next tick tries again; until it succeeds, one message is enough. */
 static void note_failure(struct taskscope *sc, int err)
 {
 	if (!sc->has_failed)
@@ -914,7 +927,7 @@ static int taskscope_follow_path(struct taskscope *sc, struct taskscope_target *
 
 	if (cgroup_open(&sc->cgroup_host, target->path, &cg))
 		return 0; /* removed; it may come back */
-	/* a program has mostly seen it made, before any task could be in it */
+	/* usually a program has seen its creation, before any task could be in it */
 	if (cg.id != target->id && !bpfobj_has_cgroup(sc->obj, cg.id)) {
 		err = taskscope_mark_target(sc, target, cg.id);
 		if (!err)

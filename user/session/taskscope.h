@@ -61,8 +61,8 @@ struct taskscope {
 
 /*
  * The tasks whose calls are recorded: resolves the options, and keeps the result up to date while the trace runs.
- * Options of different kinds narrow each other; values of one kind add up. With any of them the command is a task as any
- * other; without, it is the scope, with its descendants.
+ * Options of different kinds narrow each other; values of one kind add up. With any of them the command is a task as
+ * any other; without, it is the scope, with its descendants.
  */
 struct taskscope;
 
@@ -89,16 +89,17 @@ bool taskscope_has_packets(const struct taskscope *sc);
 bool taskscope_looks_into_processes(const struct taskscope *sc);
 
 /*
- * taskscope_apply - mark cgroups, namespaces and existing tasks; @command_pid: the stopped command as fork() gave it, 0: none.
+ * taskscope_apply - mark cgroups, namespaces and existing tasks; @command_pid: the stopped command as fork() gave it,
+ * 0: none.
  *
- * Call it before bpfobj_arm and after the fork, exec and cgroup programs run. Return: 0 or -errno, already logged unless
- * -ENOMEM.
+ * Call it before bpfobj_arm and after the fork, exec and cgroup programs run. Return: 0 or -errno, already logged
+ * unless -ENOMEM.
  */
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid);
 
 /*
- * taskscope_tid_in_proc - the tid of the task with this id in /proc; taskscope_proc_id: the reverse. They differ where we are
- * in a pid namespace other than the first. 0: not known.
+ * taskscope_tid_in_proc - the tid of the task with this id in /proc; taskscope_proc_id: the reverse. They differ
+ * where we are in a pid namespace other than the first. 0: not known.
  */
 uint32_t taskscope_tid_in_proc(struct taskscope *sc, uint32_t id);
 uint32_t taskscope_proc_id(const struct taskscope *sc, uint32_t tid);
@@ -110,9 +111,9 @@ void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_t
 void taskscope_settle(struct taskscope *sc);
 
 /*
- * taskscope_tick - follow changes that the programs cannot see: a cgroup recreated at a path that is too long for them, or
- * in a cgroup namespace; strangers that have left a network namespace of the scope. Cheap unless some 100 ms have passed;
- * looking at every process takes at most a twentieth of the time, however many there are.
+ * taskscope_tick - follow changes that the programs cannot see: a cgroup recreated at a path that is too long for
+ * them, or in a cgroup namespace; strangers that have left a network namespace of the scope. Cheap unless some 100 ms
+ * have passed; looking at every process takes at most a twentieth of the time, however many there are.
  */
 void taskscope_tick(struct taskscope *sc, struct bpfobj *obj, uint64_t now_ns);
 

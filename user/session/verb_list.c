@@ -201,7 +201,7 @@ void containers_text(const struct container_set *set, struct strbuf *out)
 
 #define MEMBER_CNT 7
 
-/* What is known of one, by the names of columns. */
+/* A fact about a container, by the name of its column. */
 struct member {
 	const char *name;
 	const char *value; /* "": unknown */
@@ -306,7 +306,7 @@ static int list_containers(const struct opts *opts, struct strbuf *out)
 	return err;
 }
 
-/* Who asks for a plan. */
+/* The context of a plan. */
 struct planner {
 	const struct opts *opts;
 	const struct facts *facts;
@@ -314,7 +314,7 @@ struct planner {
 	struct attach_plan plan; /* by shares_for */
 };
 
-/* Which functions have what --filter names. */
+/* Find the functions that have everything that --filter names. */
 static int check_filter(void *ctx, struct functab *tab)
 {
 	const struct planner *planner = ctx;
@@ -330,7 +330,7 @@ static int check_filter(void *ctx, struct functab *tab)
 	return err;
 }
 
-/* What a trace with these options would be attached by, decided and refused as the trace does. */
+/* The ways to attach that a trace with these options would use, decided and refused as the trace does. */
 static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shares)
 {
 	struct planner *planner = ctx;

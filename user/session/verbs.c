@@ -40,13 +40,13 @@ static enum verdict paged(const struct opts *opts, enum verdict (*run)(const str
 }
 
 /*
- * After reading files, once the output is closed. @output: NULL: not one that a pager shows. @has_losses: events are missing
- * from what was read. Logs what is not logged yet.
+ * After reading files, once the output is closed. @output: NULL: not one that a pager shows. @has_losses: events are
+ * missing from what was read. Logs what is not logged yet.
  */
 static enum verdict verdict_on(const struct opts *opts, const struct output *output, int err,
 			       bool has_losses)
 {
-	/* who left the pager early has seen enough */
+	/* a user who left the pager early has seen enough */
 	if (output && output_was_left(output))
 		return VERDICT_OK;
 	log_unsaid(err);
@@ -76,7 +76,7 @@ static char pipe_first(int fd)
 	return first;
 }
 
-/* Files of procfs and tracefs have no size: what is read from some is gone. */
+/* Files of procfs and tracefs have no size, and reading some of them consumes the data. */
 static char first_byte(int fd)
 {
 	struct stat st;
@@ -92,7 +92,7 @@ static char first_byte(int fd)
 	return first;
 }
 
-/* A pipe that a shell made for <(...) can be opened twice; one with a name might lose its writer. */
+/* A pipe that a shell made for <(...) can be opened twice; a named pipe might lose its writer. */
 static bool may_open(const char *path)
 {
 	struct stat st;
@@ -101,7 +101,10 @@ static bool may_open(const char *path)
 	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
 }
 
-/* Whether an input file is function_graph text: it begins with a comment or a row's indentation, a recording with neither. */
+/*
+ * Whether an input file is function_graph text: it begins with a comment or a row's indentation, a recording with
+ * neither.
+ */
 static bool looks_like_text(const char *path)
 {
 	char first;
@@ -121,7 +124,7 @@ static bool looks_like_text(const char *path)
 
 /* ---- info ---- */
 
-/* The part before the damage is shown, too. */
+/* Of a damaged file, print the part before the damage. */
 static int print(const struct opts *opts, const struct recinfo *info)
 {
 	struct strbuf out = { 0 };
@@ -357,7 +360,7 @@ static void limit_when_stopped(struct outfile *file)
 		outfile_limit(file, signals_stop_cnt);
 }
 
-/* What comes before a damage is worth having, and whole; so is what was written already. */
+/* The rows before a damage are worth keeping, as a complete file; so is output that was written already. */
 static bool is_worth_keeping(const struct replay *replay, int err)
 {
 	return !err || replay->stats.row_cnt || replay->output.file.is_begun;
@@ -392,7 +395,7 @@ static int replay_run(struct replay *replay)
 	return err;
 }
 
-/* A file is unchanged if nothing replaces it. */
+/* An output file keeps its old contents if nothing replaces them. */
 static int replay_close(struct replay *replay, int err)
 {
 	int close_err = 0;
