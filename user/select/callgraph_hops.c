@@ -8,7 +8,7 @@
 
 #define ARRAY_CNT(a)     (sizeof(a) / sizeof((a)[0]))
 
-#define SOCKET_OBJ_BYTES (128u << 10) /* what comes before net/socket.o has less */
+#define SOCKET_OBJ_BYTES (128u << 10) /* the objects linked before net/socket.o are smaller */
 
 enum net_side { NET_UNKNOWN, NET_INSIDE, NET_OUTSIDE };
 
@@ -17,10 +17,10 @@ struct callgraph_net {
 	uint64_t begin; /* of the text of net/; both 0: not known */
 	uint64_t end;
 	uint8_t *modules; /* enum net_side, by the module's number */
-	uint8_t *names;   /* enum name_flags, by function; 0: nobody asked yet */
+	uint8_t *names;   /* enum name_flags, by function; 0: not asked for yet */
 };
 
-/* What a name says; thousands are asked about, each several times. */
+/* Facts that a name tells, kept because thousands of names are asked about, each several times. */
 enum name_flags {
 	NAME_KIND = 3, /* enum callgraph_kind of a function of the stack; 0: not known yet */
 	NAME_IS_GLUE = 4,
@@ -31,7 +31,7 @@ enum name_flags {
 
 /* ---- what a name says ---- */
 
-/* Of words with a space between. Leading underscores of @name do not count. */
+/* @prefixes: words separated by blanks. Leading underscores of @name do not count. */
 static bool has_any_prefix(const char *name, const char *prefixes)
 {
 	name += strspn(name, "_");
@@ -85,7 +85,7 @@ static bool is_glue_name(const char *name)
 	return false;
 }
 
-/* What a function of the network stack is for. */
+/* The role of a function of the network stack, by its name. */
 static enum callgraph_kind kind_by_name(const char *name)
 {
 	static const char setup[] =
@@ -230,7 +230,10 @@ static bool range_is_plausible(const struct callgraph_net *net)
 	       !range_count(net, outsides, ARRAY_CNT(outsides), &known) && known >= 6;
 }
 
-/* net/devres.o and net/socket.o come first. Behind net/ come arch/x86/pci, or virt/lib and arch/arm64/lib, then lib/. */
+/*
+ * Of net/, net/devres.o and net/socket.o are linked first. After net/ come arch/x86/pci, or virt/lib and
+ * arch/arm64/lib, then lib/.
+ */
 static void range_find(struct callgraph_net *net)
 {
 	static const char *const firsts[] = {
@@ -298,7 +301,7 @@ static bool callgraph_net_holds(const struct callgraph_net *net, uint32_t func)
 
 /* ---- what belongs to the stack ---- */
 
-/* Whether one of its functions calls into net/. */
+/* Whether a function of the module calls into net/. */
 static bool module_calls_net(const struct callgraph_net *net, uint32_t module)
 {
 	struct callgraph *cg = net->cg;
@@ -408,9 +411,10 @@ void callgraph_net_free(struct callgraph_net *net)
 	"unix_dgram_sendmsg unix_stream_connect packet_rcv tpacket_rcv __netlink_sendskb"
 
 /*
- * Every function of the left list may call every one of the right. One that a compiler inlines on some kernels stands
- * beside its callers; one that all known compilers inline is left out. One star is allowed in a name. Deliberately omitted: /proc and sysctl
- * files, device set-up, which are not on the path of a packet. Of netlink's requests the usual ones are listed.
+ * Every function of the left list may call every one of the right. A function that a compiler inlines on some kernels
+ * is listed beside its callers; one that all known compilers inline is left out. One star is allowed in a name.
+ * Deliberately omitted: /proc and sysctl files, device set-up, which are not on the path of a packet. Of netlink's
+ * requests, only the usual ones are listed.
  */
 static const struct {
 	const char *from;
@@ -789,7 +793,7 @@ static int words_resolve(const struct callgraph *cg, const struct func_list *net
 	return err;
 }
 
-/* The functions that a pattern may mean. */
+/* Find the functions that a pattern may match. */
 static int net_funcs_find(const struct callgraph *cg, const struct callgraph_net *net,
 			  struct func_list *out)
 {

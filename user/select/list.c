@@ -106,7 +106,7 @@ static struct list_cost cost_of(const struct list_plan *plan, const struct funct
 	};
 }
 
-/* A million packets in nanoseconds of one: thousandths of a second. */
+/* As many nanoseconds as one packet costs, a million packets cost in milliseconds. */
 static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 {
 	const struct forecast *all = &cost->forecast;
@@ -171,7 +171,7 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		      (double)cost->thread_bytes / MIB);
 }
 
-/* What is left out has been said once. */
+/* Report nothing: functions that are left out have been reported once. */
 static void no_verdict(void *ctx, const struct kbtf_func *func, const char *reason)
 {
 	(void)ctx;
@@ -179,7 +179,7 @@ static void no_verdict(void *ctx, const struct kbtf_func *func, const char *reas
 	(void)reason;
 }
 
-/* The same if no more is traced than what is near below the start functions. For a text. */
+/* Find the cost if only functions near below the start functions are traced. Only text shows it. */
 static void find_near(struct list_cost *cost, const struct list_config *config)
 {
 	struct select_rules rules = config->rules;

@@ -16,9 +16,11 @@
 
 /* Finds out what tracing a selection costs. */
 struct list_plan {
-	/* Set *@shares to the ways to attach these functions, none of them open. Return: 0 or -errno, already logged. */
+	/*
+	 * Set *@shares to the ways to attach these functions, none of them open. Return: 0 or -errno, already logged.
+	 */
 	int (*shares)(void *ctx, struct functab *tab, struct attach_shares *shares);
-	/* What these, or fewer, would cost others. After shares. */
+	/* Forecast the cost of these functions, or fewer of them, to other tasks. Call it after shares. */
 	struct forecast (*forecast)(void *ctx, const struct functab *tab);
 	void *ctx;
 	const struct arch *arch; /* of the kernel ... */
@@ -67,7 +69,10 @@ struct list_config {
 	bool is_verbose;                /* every candidate, with the reason why not */
 	const struct list_plan *plan;   /* NULL: list functions; else list their cost */
 	const struct list_taker *taker; /* NULL: text */
-	/* What else a trace checks of the functions: 0, -errno or a verdict, already logged. NULL: nothing. */
+	/*
+	 * Further checks that a trace makes of the functions. Return: 0, -errno or a verdict, already logged. NULL:
+	 * none.
+	 */
 	int (*check)(void *ctx, struct functab *tab);
 	void *check_ctx;
 };

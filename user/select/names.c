@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every packet sent comes through; with few levels below, the road is complete. */
+/* Functions that every sent packet comes through; with a few levels below them, its path is complete. */
 #define SEND_ROAD                                                                                      \
 	"__ip_queue_xmit ip_local_out ip_output ip_finish_output2 inet6_csk_xmit ip6_xmit ip6_output " \
 	"ip6_finish_output2 __dev_queue_xmit sch_direct_xmit dev_hard_start_xmit"
@@ -52,7 +52,7 @@ const struct preset preset_defs[] = {
 	  "__sys_getsockopt __sys_getsockname __sys_getpeername sock_write_iter "
 	  "sock_read_iter sock_poll sock_close",
 	  2 },
-	/* not what used packets are freed by, too: __kfree_skb, skb_release_data */
+	/* without functions that also free used packets: __kfree_skb, skb_release_data */
 	{ "drop", "where packets are freed unused",
 	  "kfree_skb kfree_skb_reason sk_skb_reason_drop kfree_skb_list_reason "
 	  "kfree_skb_list tcp_drop tcp_drop_reason",
@@ -205,7 +205,7 @@ bool preset_has_start(const struct preset *preset, const char *name)
 	return false;
 }
 
-/* Whether @name is in that list. */
+/* Whether @name is in preset_default_funcs. */
 static bool preset_is_main_road(const char *name)
 {
 	for (size_t i = 0; i < preset_default_func_cnt; i++) {
@@ -228,9 +228,10 @@ static bool preset_any_has_start(const char *name)
 /* ---- what common traffic comes through ---- */
 
 /*
- * Seen by the kernel's own tracer on Linux 5.10, 6.1, 6.12, and 6.12 of arm64, with TCP, UDP, ICMP, UNIX sockets and netlink,
- * by IPv4 and IPv6 (tests/live/reach.sh, common_names): each name, a comma, and letters for where, by most of the kernels that have it: s send,
- * w write, c connect, a accept, r receive, d read, i softirq. In the order of memcmp(), with a blank between them.
+ * Functions that the kernel's own tracer saw on Linux 5.10, 6.1, 6.12, and 6.12 of arm64, with TCP, UDP, ICMP, UNIX
+ * sockets and netlink, by IPv4 and IPv6 (tests/live/reach.sh, common_names). Each entry is a name, a comma, and
+ * letters for where most of the kernels that have the function saw it: s send, w write, c connect, a accept, r
+ * receive, d read, i softirq. Entries are in the order of memcmp(), with a blank between them.
  */
 static const char common[] =
 	"____sys_recvmsg,r ____sys_sendmsg,s ___neigh_create,sci ___sys_recvmsg,r "
@@ -469,8 +470,8 @@ static const char common[] =
 	"xfrm_lookup_with_ifid,sci";
 
 /*
- * How often one datagram over loopback comes through a function, from sendto() to recvfrom() of the same task, as
- * the kernel's own tracer counts it on Linux 5.10, 6.1, 6.12 and 7.2: the most of them. In the same order.
+ * How often one datagram over loopback comes through a function, from sendto() to recvfrom() of the same task, as the
+ * kernel's own tracer counts it: the highest count on Linux 5.10, 6.1, 6.12 and 7.2. Entries are in the same order.
  */
 static const char per_datagram[] =
 	"__alloc_skb,1 __build_skb_around,1 __check_heap_object,2 __check_object_size,2 "
@@ -541,7 +542,7 @@ static uint32_t bits_of(const char *word)
 	return bits;
 }
 
-/* What stands behind @name in @words, of @bytes; NULL: it has none. */
+/* Find the text after @name and its comma in @words, an array of @bytes; NULL: @name is not there. */
 static const char *names_find(const char *words, size_t bytes, const char *name)
 {
 	size_t begin = 0;
@@ -582,12 +583,12 @@ unsigned int common_datagram_calls(const char *name)
 
 #define COMMON_IS_NEARER 2u
 
-/* What common traffic comes through below so many kinds of calls outdoes what is nearer. */
+/* A function that common traffic comes through below this many kinds of calls ranks before nearer ones. */
 #define OFTEN_KINDS 2
 
 /*
- * Functions by which netfilter enters modules. Once a rule has loaded one, each packet comes through; the host of the list of
- * common traffic had no rules.
+ * Functions by which netfilter enters modules. Once a rule has loaded such a module, every packet comes through them;
+ * the host of the list of common traffic had no rules.
  */
 static const char netfilter_entries[] =
 	"arpt_do_table ebt_do_table ip6t_do_table ip6table_filter_hook ip6table_mangle_hook "
@@ -633,7 +634,7 @@ static uint32_t common_rank(uint32_t below, const struct rank_view *view)
 	return is_often ? RANK_OFTEN_ELSEWHERE : RANK_COMMON_ELSEWHERE;
 }
 
-/* Among functions of which not all can be attached. */
+/* The rank of a callee if not all functions can be attached. */
 static uint32_t limited_rank(const struct reach_func *func, const struct rank_view *view)
 {
 	const uint32_t depth = func->depth - 1;
@@ -768,7 +769,7 @@ static void pattern_add(const char *text, size_t len, size_t row)
 	uint16_t *link = &by_byte.first[(unsigned char)*text];
 
 	if (by_byte.cnt == PATTERN_MAX)
-		abort(); /* the table outgrew it, which each run of the tests finds out */
+		abort(); /* too many patterns for the array, which each run of the tests would show */
 	while (*link)
 		link = &by_byte.patterns[*link].next;
 	*link = ++by_byte.cnt;

@@ -46,7 +46,7 @@ const struct preset *preset_find(const char *name);
 /* ---- what common traffic comes through ---- */
 
 /*
- * Functions that common traffic comes through. Where only so many functions can be attached, these are worth more than others
+ * Functions that common traffic comes through. If not all functions can be attached, these are worth more than others
  * that are as near to a start function.
  */
 
@@ -65,19 +65,25 @@ enum common_below {
 uint32_t common_below(const char *name);
 
 /*
- * common_datagram_calls - how often the kernel calls the function @name for one datagram that a task sends to a socket on the
- * same host and reads there; 0: not at all, as far as is known. At most: kernels differ.
+ * common_datagram_calls - how often the kernel calls the function @name for one datagram that a task sends to a
+ * socket on the same host and reads there; 0: not at all, as far as is known. At most: kernels differ.
  */
 unsigned int common_datagram_calls(const char *name);
 
-/* Which functions are worth more than others where not all can be attached: the lower, the later a limit leaves them out. */
+/*
+ * Which functions are worth more than others where not all can be attached: the lower, the later a limit leaves them
+ * out.
+ */
 
 #define RANK_DEPTH_CNT 20000 /* no function is so many calls below a start function */
 
 enum rank {
 	RANK_START,
 	RANK_MAIN_ROAD, /* without these a trace does not show a packet's path */
-	/* what common traffic comes through there, and below several kinds of calls, by calls below a start function */
+	/*
+	 * functions that common traffic comes through there, and below several kinds of calls; by calls below a start
+	 * function
+	 */
 	RANK_OFTEN,
 	RANK_COMMON = RANK_OFTEN + RANK_DEPTH_CNT, /* below one kind */
 	/* not there, but below several other kinds, or one */
@@ -85,11 +91,11 @@ enum rank {
 	RANK_COMMON_ELSEWHERE = RANK_OFTEN_ELSEWHERE + RANK_DEPTH_CNT,
 	RANK_PRESET = RANK_COMMON_ELSEWHERE + RANK_DEPTH_CNT, /* where presets begin */
 	RANK_NEAREST, /* all others, by calls below a start function */
-	RANK_SELDOM =
-		RANK_NEAREST + RANK_DEPTH_CNT, /* what packets seldom come through, likewise */
+	RANK_SELDOM = RANK_NEAREST +
+		      RANK_DEPTH_CNT, /* functions that packets seldom come through, likewise */
 };
 
-/* What the ranks of a set of start functions depend on. */
+/* The facts about a set of start functions that ranks depend on. */
 struct rank_view {
 	bool is_limited; /* not all can be attached, so it matters what is common */
 	bool is_common;  /* common traffic comes through all start functions */
@@ -100,8 +106,9 @@ struct rank_view {
 struct rank_view rank_view(const struct reach_start *starts, size_t cnt, bool is_limited);
 
 /*
- * rank_of_callee - the rank of @func below the start functions of @view. Below one that common traffic does not come through,
- * what is common counts as two calls nearer than it is; nothing else is known of what runs there.
+ * rank_of_callee - the rank of @func below the start functions of @view. If common traffic does not come through one
+ * of them, a function of common traffic counts as two calls nearer than it is; nothing else is known of the calls
+ * there.
  */
 uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *view);
 

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "select/callgraph_hops.h"
 
-#define FUNC_MAX_BYTES    (64u << 10) /* nothing in the network stack comes near */
+#define FUNC_MAX_BYTES    (64u << 10) /* no function of the network stack is nearly as long */
 #define TAIL_BYTES        (4u << 10)  /* read of a symbol without a near successor */
 #define COLD_PART_MAX_CNT 8
 
@@ -100,7 +100,7 @@ bool callgraph_is_func_name(const char *name)
 	return !name_flags(arch_host(), name);
 }
 
-/* Without a suffix: the compiler's copies (.isra.0) are found by the name in the source. */
+/* The length without a suffix: the compiler's copies (.isra.0) are found by the name in the source. */
 static size_t base_len(const char *name)
 {
 	return strcspn(name, ".");
@@ -148,7 +148,7 @@ uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char
 	return func;
 }
 
-/* A module's symbols are adjacent, so the last one is nearly always right. */
+/* A module's symbols are adjacent, so the module added last is nearly always right. */
 static int module_index(struct callgraph *cg, const char *name, uint16_t *idx)
 {
 	*idx = 0;
@@ -169,7 +169,7 @@ static int module_index(struct callgraph *cg, const char *name, uint16_t *idx)
 	return 0;
 }
 
-/* What an address is does not depend on which of its names comes first. */
+/* Give all names of an address the stub flags of each, so that the order of the names does not matter. */
 static void aliases_agree(struct callgraph *cg)
 {
 	for (uint32_t i = 1; i < cg->cnt; i++) {
@@ -273,7 +273,7 @@ static void cold_add(struct cold_parts *cold, uint32_t sym)
 		cold->syms[cold->cnt++] = sym;
 }
 
-/* The function that a call or jump to @addr enters: at its first byte, or where the architecture has it. */
+/* The function that a call or jump to @addr enters: at its first byte, or elsewhere if the architecture allows it. */
 static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
 {
 	uint32_t sym = sym_at(cg, addr);
@@ -291,7 +291,7 @@ static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
 	return !offset || cg->arch->enters_behind(offset) ? sym : CALLGRAPH_NO_FUNC;
 }
 
-/* Where a stub leads: the trampoline of a static call to where that goes now. */
+/* The function to which the stub at @addr leads; for the trampoline of a static call, its present target. */
 static uint32_t stub_target(const struct callgraph *cg, uint64_t addr)
 {
 	uint8_t insn[ARCH_CODE_MAX_BYTES];
@@ -617,10 +617,10 @@ struct state {
 	uint32_t *starts;
 	size_t start_cnt;
 	size_t start_cap;
-	size_t root_cnt; /* of @starts, with what was added to them */
+	size_t root_cnt; /* of @starts, with the functions that roots_add added */
 	enum callgraph_kind kind_min;
 	enum reach_width width;
-	bool is_behind; /* others were found before */
+	bool is_behind; /* in the second search, whose functions packets seldom pass */
 	bool *is_found; /* by function */
 	struct reach *out;
 	size_t cap;
@@ -657,7 +657,10 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return ktext_read(ctx, addr, buf, len);
 }
 
-/* What calls functions of that type through a pointer; what a compiler inlines is listed beside its callers. */
+/*
+ * The functions that call functions of a type through a pointer; one that a compiler inlines is listed beside its
+ * callers.
+ */
 #define CALLER_MAX 2
 static const char *const entry_callers[][CALLER_MAX + 1] = {
 	[KBTF_NO_ENTRY] = { NULL },
@@ -666,7 +669,7 @@ static const char *const entry_callers[][CALLER_MAX + 1] = {
 	[KBTF_RECEIVE] = { "__netif_receive_skb_core" },
 };
 
-/* Functions by which packets enter a driver, by their type, whatever their name. */
+/* Add hops to the functions by which packets enter a driver, found by their type, whatever their name. */
 static int driver_hops_add(struct reach_graph *graph, const struct kbtf *kb)
 {
 	const struct kbtf_func *funcs;
@@ -747,7 +750,7 @@ static int starts_find(struct state *state, const struct reach_config *config)
 	return state->start_cnt ? 0 : -ENOENT;
 }
 
-/* With REACH_ALL: interrupts of a start function, and the scheduler's calls through its tables. */
+/* With REACH_ALL, add roots for interrupts of a start function, and for the scheduler's calls through its tables. */
 static int roots_add(struct state *state)
 {
 	static const char *const names[] = {
@@ -821,7 +824,7 @@ static bool reach_keep(void *ctx, uint32_t func)
 	}
 }
 
-/* What the compiler made of a function: no type, hence no fentry. */
+/* Whether the compiler made this of a function: it has no type, hence no fentry. */
 static bool is_copy(const char *name)
 {
 	return strchr(name, '.');
@@ -853,7 +856,7 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 	};
 }
 
-/* Functions called through unknown pointers. */
+/* Visit the functions of the network stack that were not found: they are called through unknown pointers. */
 static void visit_rest(struct state *state)
 {
 	for (uint32_t func = 0; func < callgraph_func_cnt(state->cg); func++) {
@@ -927,7 +930,7 @@ void reach_release(struct reach *reach)
 	*reach = (struct reach){ 0 };
 }
 
-/* What a function is found by. */
+/* The key by which a function is found. */
 struct key {
 	const char *name;
 	const char *module; /* NULL: built in */
@@ -998,7 +1001,7 @@ int near_mark(const struct reach_graph *graph, const struct functab *tab, const 
 					    .module = reach.funcs[i].module };
 		const struct key *key = bsearch(&wanted, keys, tab->cnt, sizeof(*keys), key_cmp);
 
-		/* of several functions of one name, whichever was found, all are near */
+		/* if several functions have this name, all are near, whichever of them was found */
 		while (key && key > keys && !key_cmp(key - 1, &wanted))
 			key--;
 		for (; key && key < keys + tab->cnt && !key_cmp(key, &wanted); key++)

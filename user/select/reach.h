@@ -53,11 +53,11 @@ struct reach_config {
 struct reach_graph; /* the calls of one kernel */
 
 /*
- * reach_open - open the graph of calls between all functions in the kernel's text; see reach.h and
- * callgraph_hops.h.
+ * reach_open - open the graph of calls between all functions in the kernel's text; see reach.h and callgraph_hops.h.
  *
- * Besides the table's hops it has hops by type (enum kbtf_entry): dev_hard_start_xmit calls every function of the type of
- * a driver's ndo_start_xmit, __napi_poll every one of a poll's, and __netif_receive_skb_core every one of an rx_handler's.
+ * Besides the table's hops it has hops by type (enum kbtf_entry): dev_hard_start_xmit calls every function of the
+ * type of a driver's ndo_start_xmit, __napi_poll every one of a poll's, and __netif_receive_skb_core every one of an
+ * rx_handler's.
  * @kb, @ks and @text must outlive the graph. A function's text is read when a search first reaches it.
  * Return: 0, undone by reach_close; -EACCES when addresses are hidden; or -errno of reading text.
  */
@@ -76,8 +76,8 @@ int reach_find(struct reach *out, const struct reach_graph *graph,
 void reach_release(struct reach *reach);
 
 /*
- * The call graph, read from machine code. Pure: symbols and bytes come from the caller, and base/arch.c has the differences
- * between architectures.
+ * The call graph, read from machine code. Pure: symbols and bytes come from the caller, and base/arch.c has the
+ * differences between architectures.
  *
  * An edge is a direct call, or a jump out of the function (a tail call), to the start of another function; calls of a
  * function's .cold part count as the function's. The text does not show calls through pointers: the caller adds them
@@ -198,8 +198,8 @@ struct callgraph_stats {
 void callgraph_stats(const struct callgraph *cg, struct callgraph_stats *out);
 
 /*
- * near_mark - set @is_near of each function of @tab that one in @is_called calls, directly or by a hop through a pointer
- * that @graph knows. Both are by function of @tab.
+ * near_mark - set @is_near of each function of @tab that one in @is_called calls, directly or by a hop through a
+ * pointer that @graph knows. Both are by function of @tab.
  *
  * Return: 0 or -errno of reach_find.
  */

@@ -61,7 +61,7 @@ struct selection {
 	struct funcrules notrace;
 	struct funcrules nograph;
 	struct funcrules starts;
-	bool replaces;    /* @trace does: select_replaces */
+	bool replaces;    /* @trace replaces the default selection */
 	bool is_uncommon; /* common traffic does not come through one of the start functions */
 	struct candidate *cands;
 	size_t cand_cnt;
@@ -224,8 +224,8 @@ static int tell_miss(const struct selection *sel, const struct funcrule *rule)
 }
 
 /*
- * misses_check - each of @checked has to have matched (funcrule.match_cnt). @takes_known: a pattern, or the name of any
- * function of this kernel, need not.
+ * misses_check - check that each of @checked has matched (funcrule.match_cnt). @takes_known: a pattern, or the name
+ * of any function of this kernel, need not have.
  */
 static int misses_check(const struct selection *sel, const struct funcrules *checked,
 			bool takes_known)
@@ -271,7 +271,7 @@ void misses_warn_unused(const char *option, const struct funcrules *checked, con
 
 /* ---- candidates ---- */
 
-/* The compiler's copies come last; without types, the limit for near functions is not theirs. */
+/* The compiler's copies, which have no types, come last; the limit for near functions does not apply to them. */
 #define RANK_COPY UINT32_MAX
 
 static uint64_t select_name_hash(const char *name)
@@ -285,8 +285,8 @@ static bool is_same_text(const char *a, const char *b)
 }
 
 /*
- * cand_put - add @cand unless it is there, as @known. Then that keeps the better rank, is named or reached if either is,
- * and extra if both are.
+ * cand_put - add @cand, or merge it into @known if it is there already: @known gets the better rank, is named or
+ * reached if either is, and extra if both are.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -306,7 +306,7 @@ static int cand_put(struct selection *sel, struct candidate *known, const struct
 	return 0;
 }
 
-/* @func with what @cand says of it. */
+/* Add @func as a candidate, with the other members from @cand. */
 static int typed_put(struct selection *sel, const struct kbtf_func *func, struct candidate cand)
 {
 	uint32_t *number = &sel->numbers[func - sel->typed];
@@ -329,7 +329,7 @@ static struct candidate *copy_find(const struct selection *sel, const char *name
 	return NULL;
 }
 
-/* A copy that the compiler made (f.isra.0): it has no type, and only kprobe.session takes it. */
+/* Add a copy that the compiler made (f.isra.0): it has no type, and only kprobe.session takes it. */
 static int copy_put(struct selection *sel, const char *name, const char *module, bool is_named)
 {
 	const struct candidate cand = {
@@ -358,7 +358,10 @@ static void tell_left_out(struct selection *sel, const struct candidate *cand)
 		log_debug("left out '%s': %s", cand->func.name, cand->reason);
 }
 
-/* Only some copies can be traced without a type. All others are reported at once, each time they are found. */
+/*
+ * Report a function without a type. Only some copies can be traced without one; all others are reported at once, each
+ * time they are found.
+ */
 static void tell_untyped(struct selection *sel, const char *name, const char *module)
 {
 	const char *reason = deny_copy_reason(name);
@@ -382,7 +385,7 @@ static struct candidate *next_open(const struct selection *sel, struct candidate
 
 /* ---- passes that find candidates ---- */
 
-/* What @rule names and the kernel has without a type, counted as matches. */
+/* Add the functions without a type that @rule names, and count them as matches. */
 static int copies_put(struct selection *sel, struct funcrule *rule)
 {
 	struct ksym_text *texts;
@@ -528,7 +531,7 @@ static int main_road_put(struct selection *sel)
 	return err;
 }
 
-/* Without text: the main path first, then all that has to do with packets, by type and name. */
+/* Without text, add the main path first, then all functions that deal with packets, judged by type and name. */
 static int callees_guess(struct selection *sel)
 {
 	int err = main_road_put(sel);
@@ -591,7 +594,7 @@ static int pass_callees(struct selection *sel)
 	return err;
 }
 
-/* No kernel has all functions of a preset; it has to have one. */
+/* No kernel has all functions of a preset, but it must have one of them. */
 static int preset_put(struct selection *sel, const struct preset *preset)
 {
 	struct start_list list = {
@@ -645,7 +648,7 @@ static int pass_patterns(struct selection *sel)
 	return rules_put(sel, &sel->trace, sel->replaces ? RANK_NEAREST : RANK_MAIN_ROAD);
 }
 
-/* Only to report it. */
+/* Report the functions without a type that trace rules name; none is added. */
 static int pass_untyped(struct selection *sel)
 {
 	struct ksym_text *texts;
@@ -688,14 +691,17 @@ static int pass_rank(struct selection *sel)
 
 	while (i < sel->cand_cnt && select_compare(&sel->cands[i - 1], &sel->cands[i]) < 0)
 		i++;
-	if (i < sel->cand_cnt) /* those of one pattern are in order */
+	if (i < sel->cand_cnt) /* the candidates of one pattern are in order already */
 		qsort(sel->cands, sel->cand_cnt, sizeof(*sel->cands), select_compare);
 	return 0;
 }
 
 #define SITES_MIN_CNT 64
 
-/* Among many functions, some look traceable and are not, and refusals take time. Not worth it for a few. */
+/*
+ * Among many functions, some look traceable and are not, and refusals take time. For a few, reading the list is not
+ * worth it.
+ */
 static int pass_sites(struct selection *sel)
 {
 	int err;
@@ -715,7 +721,7 @@ static int pass_notrace(struct selection *sel)
 		if (!funcrules_match(&sel->notrace, cand->func.name, cand->func.module))
 			continue;
 		cand->reason = "left out by -N";
-		cand->is_named = false; /* whoever asked for it has also excluded it: no warning */
+		cand->is_named = false; /* the user who named it has also excluded it: no warning */
 	}
 	return 0;
 }
@@ -726,8 +732,8 @@ static enum deny_for kprobe_for(const struct selection *sel, const struct candid
 }
 
 /*
- * With extras_by_kprobe: its prototype allows no trampoline, or no trampoline may be at it, and -T +FUNC leaves it to
- * the kprobe that its callers got it.
+ * With extras_by_kprobe: the prototype allows no trampoline, or the function was reached below a start function and
+ * may have a kprobe but no trampoline, even if -T +FUNC names it, too.
  */
 static bool needs_kprobe(const struct selection *sel, const struct candidate *cand)
 {
@@ -775,7 +781,7 @@ static int pass_denied(struct selection *sel)
 
 static const char live_patched[] = "replaced by a live patch";
 static const char no_site[] = "no probe site (notrace)";
-/* Which of them a trampoline would be at nobody knows; a probe is at an address. */
+/* It is not known which of them would get a trampoline; a probe is at an address. */
 static const char several[] = "several functions have this name";
 
 static bool has_probe_site(const struct selection *sel, uint64_t addr)
@@ -820,7 +826,7 @@ static int place_compare(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-/* The candidates that share the name and module of @text get a place. Return: 0 or -ENOMEM. */
+/* Give a place to the candidates that share the name and module of @text. Return: 0 or -ENOMEM. */
 static int places_add(struct selection *sel, const struct ksym_text *text)
 {
 	for (uint32_t at = 0, i; hash_next(&sel->doubles, select_name_hash(text->name), &at, &i);) {
@@ -834,7 +840,7 @@ static int places_add(struct selection *sel, const struct ksym_text *text)
 		sel->places[sel->place_cnt++] = (struct place){ .addr = text->addr, .cand = i };
 		cand->place_cnt++;
 		cand->reason = NULL;
-		/* which of them a type is of is not known */
+		/* it is not known which of them a type belongs to */
 		cand->func = (struct kbtf_func){ .name = text->name, .module = text->module };
 		cand->shape = (struct kbtf_shape){ 0 };
 		cand->by = DENY_KPROBE;
@@ -842,7 +848,10 @@ static int places_add(struct selection *sel, const struct ksym_text *text)
 	return 0;
 }
 
-/* At start functions there may be trampolines even so; what a pattern finds by the way must not change the mode for all. */
+/*
+ * Start functions may have trampolines even so. A function that only a pattern of -T matches must not change the mode
+ * for all.
+ */
 static bool takes_addresses(const struct selection *sel, const struct candidate *cand)
 {
 	return sel->rules->extras_by_kprobe && cand->rank != RANK_START &&
@@ -929,7 +938,7 @@ static int select_take(struct selection *sel, struct candidate *cand, uint64_t a
 	return 0;
 }
 
-/* Whether another candidate took all that have this name and module. */
+/* Whether another candidate took all functions of this name and module. */
 static bool is_taken(const struct selection *sel, const struct candidate *cand)
 {
 	for (uint32_t at = 0, i;
@@ -943,7 +952,7 @@ static bool is_taken(const struct selection *sel, const struct candidate *cand)
 	return false;
 }
 
-/* Each of the functions at the candidate's @places; it is left out only if all of them are. */
+/* Trace each of the functions at the candidate's @places; it is left out only if all of them are. */
 static int take_places(struct selection *sel, struct candidate *cand, const struct place *places,
 		       size_t max_cnt)
 {
@@ -1058,7 +1067,7 @@ bool select_replaces(const char *const *trace, size_t trace_cnt)
 	return false;
 }
 
-/* The trace rules without their +. */
+/* Parse the trace rules, without their +. */
 static int trace_init(struct selection *sel)
 {
 	const struct select_rules *rules = sel->rules;
@@ -1081,7 +1090,7 @@ static int selection_init(struct selection *sel)
 	int err;
 
 	sel->typed = kbtf_funcs(sel->kb, &sel->typed_cnt);
-	/* the text of a function that certainly can be traced shows whether we know how to look */
+	/* a function that can certainly be traced shows whether we recognise probe sites in this kernel's text */
 	if (rules->text && known_addr && ktext_has_probe_site(rules->text, sel->ks, known_addr))
 		sel->text = rules->text;
 	sel->replaces = select_replaces(rules->trace, rules->trace_cnt);

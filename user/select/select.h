@@ -35,19 +35,25 @@ struct select_rules {
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
 	enum reach_width width;    /* how much below start functions */
 	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */
-	bool all_by_kprobe; /* everything is, and everything is wanted (DENY_KPROBE_ALL for what is named) */
+	bool all_by_kprobe; /* all functions are, and all are wanted (DENY_KPROBE_ALL for named ones) */
 	size_t max_cnt; /* limit: start functions, the main path, then the nearest; 0: as many as events can name */
-	/* Higher limits for functions of common traffic (rank_view), below start functions that it comes through, or others; 0: @max_cnt. */
+	/*
+	 * Higher limits for functions that rank before RANK_NEAREST: common_cnt if common traffic comes through all
+	 * start functions, else uncommon_cnt; 0: @max_cnt.
+	 */
 	size_t common_cnt;
 	size_t uncommon_cnt;
 	const struct ktext *text; /* NULL: unreadable, because of ... */
 	int text_err;             /* ... this -errno */
-	/* Where to leave the graph of calls, which borrows from @text and the caller closes; NULL if none was searched. May be NULL. */
+	/*
+	 * Gets the graph of calls, which borrows from @text and which the caller closes; NULL if none was searched.
+	 * May be NULL.
+	 */
 	struct reach_graph **graph;
 	/* Called with each candidate and why it is left out (NULL: chosen); may be NULL. */
 	void (*verdict)(void *ctx, const struct kbtf_func *func, const char *reason);
 	void *verdict_ctx;
-	/* What helps if there is no function called @name; NULL: nothing special. May be NULL. */
+	/* A hint if there is no function called @name; NULL: nothing special. May be NULL. */
 	const char *(*miss_hint)(void *ctx, const char *name);
 	void *miss_ctx;
 };
@@ -99,7 +105,8 @@ bool funcrules_match(struct funcrules *rules, const char *func, const char *modu
 const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
 
 /*
- * A rule that matches nothing is a typing error more often than not. Checks return 0, or VERDICT_NOTHING, said with a hint.
+ * A rule that matches nothing is a typing error more often than not. Checks return 0, or VERDICT_NOTHING, said with a
+ * hint.
  */
 
 /*
