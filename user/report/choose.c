@@ -48,12 +48,12 @@ struct task_copy {
 };
 
 struct cpu {
-	struct braces read;     /* as the text goes */
-	struct braces shown;    /* as the rows go that are shown */
+	struct braces read;     /* of the text's rows */
+	struct braces shown;    /* of the rows that are shown */
 	bool has_entry;         /* its last row is an ENTRY, whose call is a leaf if it ends next */
-	size_t entry_at;        /* of that one, the place in the queue ... */
+	size_t entry_at;        /* the place of that row in the queue ... */
 	uint64_t entry_call;    /* ... and the call */
-	bool has_banners;       /* the text has, of this CPU */
+	bool has_banners;       /* the text has banners of this CPU */
 	bool has_shown;         /* any row was shown */
 	struct task_copy task;  /* of the row shown last */
 	struct task_copy first; /* of the rows before the text's first banner */
@@ -65,8 +65,8 @@ struct show_rows {
 	size_t cpu_cnt;
 	struct rowbuf queue; /* rows from the first one that waits */
 	size_t queue_at;     /* how many of these are emitted */
-	bool has_tail;       /* of the text: a } has its name where it need not ... */
-	bool lacks_names;    /* ... or lacks it where it must */
+	bool has_tail;       /* in the text, a } has a name that it need not have ... */
+	bool lacks_names;    /* ... or lacks one that it must have */
 };
 
 /* show_rows_new - Return: 0 or -ENOMEM. Caller frees with show_rows_free. */
@@ -212,7 +212,7 @@ static void funcfilter_warn_unused(const struct funcfilter *filter, const char *
 
 /* ---- rows that come out ---- */
 
-/* A banner before @row, if rows of another task precede it on that CPU. */
+/* Emit a banner before @row, if rows of another task precede it on that CPU. */
 static void emit_banner(struct show_rows *sr, struct cpu *cpu, const struct row *row)
 {
 	const struct task_copy *prev =
@@ -240,7 +240,7 @@ static void emit_call(struct show_rows *sr, struct row *row)
 	sr->config.emit(sr->config.ctx, row);
 }
 
-/* Up to the next row that may yet become a leaf. */
+/* Emit rows up to the next one that may still become a leaf. */
 static void queue_flush(struct show_rows *sr)
 {
 	struct rowbuf *queue = &sr->queue;
@@ -342,7 +342,7 @@ static int show_rows_add(struct show_rows *sr, const struct row *row, uint64_t c
 #define MODULE_BYTES (ROW_MODULE_MAX + 1)
 #define COMM_BYTES   7          /* bytes of a task's name in a text */
 #define HELD_MAX     (1u << 20) /* rows held for --slower-than, of all tasks */
-#define HELD_KEPT    1024u      /* the memory of fewer is kept for the next call */
+#define HELD_KEPT    1024u      /* memory for at most this many is kept for the next call */
 
 /* A call that has begun. */
 struct frame {
@@ -359,9 +359,9 @@ struct task {
 	uint32_t frame_cnt;
 	struct start_gate gate;
 	bool is_huge;       /* not all rows of the outermost call could be held */
-	struct rowbuf held; /* its rows, until it is known how long it took */
+	struct rowbuf held; /* rows of the outermost call, until it is known how long it took */
 	struct rowbuf
-		comment; /* the task's last row, if it is a comment that no call shown is around */
+		comment; /* the task's last row, if it is a comment outside all calls that are shown */
 	uint64_t entry_call; /* its last ENTRY that was shown, as the call's number ... */
 	uint32_t entry_cpu;  /* ... and its position */
 };
@@ -374,7 +374,7 @@ struct choose_rows {
 	size_t task_cnt;
 	size_t task_cap;
 	struct hash task_index; /* by key */
-	bool has_starts;        /* only what start functions call is shown */
+	bool has_starts;        /* only start functions and the calls below them are shown */
 	uint64_t call_cnt;      /* calls that began; the number of the last one */
 	size_t held_cnt;        /* rows held of all tasks */
 	uint64_t huge_cnt;      /* slow calls that could not be held, and are not shown */
@@ -447,7 +447,7 @@ static struct task *choose_task_find(const struct choose_rows *cr, uint64_t key)
 	return NULL;
 }
 
-/* The task of a row, valid until the next one's. NULL: no memory */
+/* The task of a row, valid until the next call. NULL: no memory */
 static struct task *choose_task_get(struct choose_rows *cr, const struct row *row)
 {
 	const uint64_t key = choose_task_key(&row->task, row->cpu);
@@ -464,8 +464,8 @@ static struct task *choose_task_get(struct choose_rows *cr, const struct row *ro
 }
 
 /*
- * Before a CPU's first banner its task was not known; now it is. If calls of that task were seen elsewhere, those here
- * stay apart. Return: 0 or -ENOMEM.
+ * A CPU's first banner names the task of the calls before it, which was unknown. If other calls of that task were
+ * seen already, these stay separate. Return: 0 or -ENOMEM.
  */
 static int task_identify(struct choose_rows *cr, const struct row *banner)
 {
@@ -550,7 +550,7 @@ static int outermost_ended(struct choose_rows *cr, struct task *task, uint64_t d
 
 /* ---- calls ---- */
 
-/* Callers that are not shown take no room. */
+/* The depth to show a row at: callers that are not shown do not count. */
 static uint32_t depth_shown(const struct choose_rows *cr, const struct task *task, uint32_t depth)
 {
 	uint32_t first = cr->has_starts && task->gate.start_depth ? task->gate.start_depth - 1 : 0;
@@ -561,7 +561,7 @@ static uint32_t depth_shown(const struct choose_rows *cr, const struct task *tas
 	return shown;
 }
 
-/* Calls at @depth and deeper have ended, also those whose end the text lacks. Return: 0 or -ENOMEM. */
+/* Close the calls at @depth and deeper: they have ended, even if the text lacks their end. Return: 0 or -ENOMEM. */
 static int frames_close(struct choose_rows *cr, struct task *task, uint32_t depth)
 {
 	for (uint32_t i = depth; i < task->frame_cnt; i++)
@@ -590,7 +590,7 @@ static bool is_in_graph(const struct choose_rows *cr, const struct task *task)
 	return !task->gate.shut_depth && (!needs_start || task->gate.start_depth);
 }
 
-/* With the comment just before it. */
+/* Show or hold a row that begins a call, with the comment just before it. */
 static int show_begin(struct choose_rows *cr, struct task *task, const struct row *row,
 		      uint64_t call)
 {
@@ -638,9 +638,9 @@ static int choose_on_return(struct choose_rows *cr, struct task *task, const str
 
 	if (!frame)
 		return -ENOMEM;
-	/* without a duration it may be of another call than the one that is open at its depth */
+	/* without a duration the return may be of another call than the one that is open at its depth */
 	err = frames_close(cr, task, row->depth + !row->lacks_duration);
-	/* its beginning was before the text, or is damaged */
+	/* if no call is open, its beginning was before the text, or is damaged */
 	cr->was_shown = frame->is_open ? frame->is_shown
 				       : choose_kind_of(cr, row) & FUNCFILTER_CHOSEN &&
 						 is_in_graph(cr, task);
@@ -674,7 +674,7 @@ static int choose_on_call(struct choose_rows *cr, struct task *task, const struc
 	return err;
 }
 
-/* It belongs to the call around it, or to the start function that begins next. */
+/* A comment belongs to the call around it, or to the start function that begins next. */
 static int on_comment(struct choose_rows *cr, struct task *task, const struct row *row)
 {
 	struct row shown = *row;
@@ -737,7 +737,7 @@ int choose_rows_row(struct choose_rows *cr, const struct row *row)
 		return choose_on_banner(cr, row);
 	case ROW_LOST:
 		return is_wanted_cpu(cr, row->cpu) ? show_rows_add(cr->shown, row, 0) : 0;
-	case ROW_OVERRUN: /* of the } before it; unknown while that is held */
+	case ROW_OVERRUN: /* it belongs to the } before it; whether that is shown is unknown while it is held */
 		return cr->was_shown && !cr->config.opts->slower_ns
 			       ? show_rows_add(cr->shown, row, 0)
 			       : 0;
@@ -1002,7 +1002,7 @@ static int filter_check(struct choose_events *ch)
 	return err || !option ? err : value_match_new(&ch->match, opts, details);
 }
 
-/* In a copy of the function table, for start functions are marked in it. */
+/* Use a copy of the function table, because start functions are marked in it. */
 static int starts_choose(struct choose_events *ch)
 {
 	const struct functab *functab = ch->config.functab;
@@ -1067,8 +1067,8 @@ static bool has_comm(const struct choose_events *ch, const struct event *ev)
 }
 
 /*
- * A task's events on CPUs that were not asked for are missing as lost ones are: no call can be completed across them.
- * The first of them becomes an EVENT_SURE, which has that effect.
+ * A task's events on CPUs that were not asked for count like lost ones: no call can be completed across them. The
+ * first of them becomes an EVENT_SURE, which has that effect.
  */
 static bool is_of_cpus(struct choose_events *ch, struct event *ev)
 {
@@ -1101,7 +1101,7 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 	if (event_is_call(ev) &&
 	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
 		return false;
-	/* calls may be missing whatever the task is called by then */
+	/* calls may be missing whatever name the task has by then */
 	return taskfilter_has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
 	       is_of_cpus(ch, ev);
 }

@@ -91,7 +91,7 @@ void pipeline_task(struct pipeline *pl, const struct nfg_task_seen *seen)
 {
 	struct sink *sink = pl->config.sink;
 
-	/* a table may run for days, and tasks come and go */
+	/* other sinks keep no names: a table may run for days, and tasks come and go */
 	if (sink->wants_notes || sink->ops->events)
 		comms_take_seen(pl->config.comms, seen, on_renamed, sink);
 }
@@ -270,7 +270,10 @@ static bool is_listed(const struct str_list *list, const struct func *func)
 	return false;
 }
 
-/* Without -G and --preset any function with such a packet, or with what --filter names. */
+/*
+ * Whether the options name @func as a start function. Without -G and --preset, --packet or --filter names all
+ * functions.
+ */
 static bool is_start_name(const struct opts *opts, const struct func *func)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
@@ -344,7 +347,10 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 	return VERDICT_NOTHING;
 }
 
-/* @near: what may have been meant, "": nothing is known. @func: NULL: none has it. */
+/*
+ * @near: the name that may have been meant; "": unknown. @func: a function without @missing; NULL: no function has
+ * it.
+ */
 static int filter_misses(const struct text *missing, const char *near, const struct func *func)
 {
 	char name[64];

@@ -108,7 +108,7 @@ bool start_setup_are_wanted(const struct opts *opts);
 /* start_setup_has_marks - whether the BPF programs mark the exits of calls that match: --filter, --errors-only. */
 bool start_setup_has_marks(const struct opts *opts);
 
-/* start_setup_configure - what the BPF programs have to know of that, in @cfg. */
+/* start_setup_configure - tell the BPF programs of these options, in @cfg. */
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg);
 
 /*

@@ -153,7 +153,7 @@ static void put_share(struct strbuf *out, uint32_t share, const char *words)
 		strbuf_printf(out, words, (share - 1) / 10, (share - 1) % 10);
 }
 
-/* As its recorder estimated it. */
+/* The cost of the trace, as its recorder estimated it. */
 static void recinfo_put_cost(const struct recinfo *info, struct strbuf *out)
 {
 	const struct recfile_summary *summary = &info->stats.summary;
@@ -405,7 +405,7 @@ void recinfo_csv(const struct recinfo *info, struct strbuf *out)
 
 #define TID_CNT (NFG_TASK_TID + 1)
 
-/* While it is read. */
+/* The state while a recording is read. */
 struct reading {
 	struct recinfo *info;
 	uint8_t *has_tid; /* a bit for each */

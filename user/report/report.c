@@ -108,7 +108,7 @@ static void put_selection(struct strbuf *out, const struct opts *opts)
 }
 
 /*
- * A file with calls, of which none is shown. Return: VERDICT_NOTHING, said, if that is because options
+ * Called if a file has calls and none of them is shown. Return: VERDICT_NOTHING, said, if that is because options
  * selected none; else 0.
  */
 static int replay_no_match(const struct report_config *config)
@@ -116,7 +116,7 @@ static int replay_no_match(const struct report_config *config)
 	const struct opts *opts = config->opts;
 	struct strbuf names = { 0 };
 
-	/* what one side of a comparison lacks, the other may have */
+	/* in a comparison, the other side may have such calls */
 	if (!opts || !choose_events_is_made(opts) || opts->verb == VERB_DIFF || config->is_followed)
 		return 0;
 	put_selection(&names, opts);
@@ -149,7 +149,7 @@ struct recording {
 	struct trace_facts facts;
 	struct recfile_reader *reader;
 	struct comms
-		*comms; /* of the recording; this host's tasks of the same numbers are others */
+		*comms; /* of the recording; tasks of this host with the same ids are other tasks */
 	char node[128]; /* of --host or of the file; "": neither says */
 	bool has_made;  /* the file has its options */
 	uint32_t shown; /* RECFILE_SHOWS_*, or 0 without has_made */
@@ -168,7 +168,7 @@ static struct text report_comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 	return comms_get(rec->comms, tid, time_ns);
 }
 
-/* Once the functions are known, that is with the first events. */
+/* Called once the functions are known, that is, with the first events. */
 static int replayrec_choice_begin(struct recording *rec)
 {
 	const struct choose_events_config config = {
@@ -257,7 +257,7 @@ static int on_events(struct recording *rec, const struct event *events, size_t c
 	return pipeline_feed(rec->pipeline, events, cnt);
 }
 
-/* How the values of this recording are written. */
+/* Take the types of values, or the names of callers, from the recording. */
 static int on_details(struct recording *rec, const struct recfile_item *item)
 {
 	const struct details *details = rec->config->details;
@@ -278,7 +278,7 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 	return err;
 }
 
-/* Before anything with values: by default, rows show the values that the trace showed. */
+/* This item comes before all items with values. By default, rows show the values that the trace showed. */
 static int on_made(struct recording *rec, const struct recfile_made *made)
 {
 	const struct report_config *config = rec->config;
@@ -298,7 +298,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	return err;
 }
 
-/* Tables and stacks have no place for them. */
+/* Tables and stacks have no place for comments. */
 static bool lacks_comments(const struct opts *opts)
 {
 	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
@@ -367,7 +367,7 @@ static int report_on_item(struct recording *rec, const struct recfile_item *item
 
 /* ---- from start to end ---- */
 
-/* Somebody may still write. Return: whether to look again. */
+/* Wait if somebody may still write the file. Return: whether to look again. */
 static bool wait_for_more(const struct recording *rec)
 {
 	const struct timespec ts = { .tv_nsec = FOLLOW_WAIT_NS };
@@ -378,14 +378,14 @@ static bool wait_for_more(const struct recording *rec)
 	return true;
 }
 
-/* What there is so far; nothing more may come, so the reader is looked for. */
+/* Flush the rows so far, and look whether the output still has a reader, since no further write may notice. */
 static int flush_followed(struct recording *rec)
 {
 	outfile_look(rec->config->sink->file);
 	return pipeline_flush(rec->pipeline, true);
 }
 
-/* Until its end, or nothing more is wanted. Return: 0 or -errno. */
+/* Read items until the file ends, or until the replay is stopped. Return: 0 or -errno. */
 static int report_read_items(struct recording *rec)
 {
 	struct recfile_item item;
@@ -407,7 +407,7 @@ static int report_read_items(struct recording *rec)
 	return err;
 }
 
-/* Not even the part before the first event is there. */
+/* The file lacks even the part before the first event. */
 static int tell_nothing(const struct recording *rec)
 {
 	log_error("'%s': nothing was recorded before its writer was killed", rec->config->path);
@@ -442,7 +442,7 @@ static int recording_read(struct recording *rec)
 	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
 	if (!err && stats->event_cnt && !stats->call_cnt && !stats->graph.pairs.orphan_cnt)
 		err = replay_no_match(rec->config);
-	/* losses without a call are nothing to replace a file with */
+	/* do not replace a file with losses alone, without a call */
 	if (err == VERDICT_NOTHING)
 		stats->row_cnt = 0;
 	if (!err)
@@ -476,7 +476,7 @@ static void say_untraced(uint64_t untraced_ns, const char *path)
 	strbuf_release(&text);
 }
 
-/* What a reader of the rows must know. Silence means: nothing is missing. */
+/* Log what a reader of the rows must know. Without a warning, nothing is missing. */
 static void recording_account(const struct recording *rec)
 {
 	const struct recfile_summary *summary = &rec->stats->summary;
@@ -531,7 +531,7 @@ static void recording_account(const struct recording *rec)
 		 pairs->early_return_cnt, graph_early_words(host && host->command[0]));
 }
 
-/* What it is, if not a recording, is not known: a text begins with # or a blank. */
+/* If the file is not a recording, its kind is not known: a text begins with # or a blank. */
 static void hint_foreign(const struct recording *rec)
 {
 	const struct opts *opts = rec->config->opts;
@@ -576,7 +576,10 @@ static int replay_recording(const struct report_config *config, struct report_st
 		err = comms_new(&rec.comms, &none);
 	if (rec.comms) {
 		err = recording_read(&rec);
-		/* what was not read to its end, though it could be, is not known to lack anything */
+		/*
+		 * if an error elsewhere kept us from reading to the end, it is not known whether the file lacks
+		 * anything
+		 */
 		if (!err || *recfile_reader_error(rec.reader))
 			recording_account(&rec);
 	}
@@ -640,9 +643,9 @@ static bool lines_next(struct lines *ls, struct text *line)
 
 /* ---- state ---- */
 
-/* The call that a CPU opened last at a depth: the one its next nameless } there closes. */
+/* The call that a CPU opened last at a depth. The CPU's next nameless } at that depth closes it. */
 struct opened {
-	char *names; /* function, then module; NULL: none was */
+	char *names; /* function, then module; NULL: no call was opened */
 	uint16_t name_len;
 	uint16_t module_len;
 };
@@ -668,11 +671,11 @@ struct import {
 	uint32_t cpu; /* of the last row */
 	uint64_t line;
 	bool in_header;
-	bool is_gap;                /* what came before is no row: columns may change */
+	bool is_gap;                /* the line before is not a row: columns may change */
 	bool has_header;            /* or other lines that are printed as they are */
-	bool has_rows;              /* others */
+	bool has_rows;              /* other rows */
 	bool has_calls;             /* in the text */
-	bool has_shown;             /* and among what is shown, or a return */
+	bool has_shown;             /* a call or a return was shown */
 	struct choose_rows *choice; /* NULL: all rows are shown */
 	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
 	int err;
@@ -746,7 +749,7 @@ static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_
 
 /* ---- rows ---- */
 
-/* A row that is shown. */
+/* Pass a row that is shown to the pipeline. */
 static void report_show_row(struct import *im, struct row *row)
 {
 	if (im->err)
@@ -819,7 +822,7 @@ static void row_task(const struct import *im, const struct text_cpu *cpu, struct
 	row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
 }
 
-/* What the row does not show itself: its task, and the call that it ends. */
+/* Add what the row does not show itself: its task, and the name of the call that it ends. */
 static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
 {
 	struct opened *opened = opened_at(im, cpu, row->depth);
@@ -928,7 +931,7 @@ static void adopt_columns(struct import *im)
 	im->facts.cpu_width = im->ft.cpu_width;
 }
 
-/* A call without columns was one if the next row lies within it. */
+/* The held line without columns was a call if the next row lies within it. */
 static void held_settle(struct import *im, const struct row *next)
 {
 	struct row row = { .kind = ROW_ENTRY };
@@ -989,7 +992,7 @@ static void take_odd_line(struct import *im, struct text line, const char *why)
 	}
 	held_settle(im, &row);
 	im->odd_cnt += reason == other_columns || reason == no_cpu;
-	/* the first row of a section shows its columns, and so do several that agree */
+	/* the first row of a section shows its columns, and so does a run of more than ODD_MAX_CNT odd rows */
 	if (!im->ft.has_columns || im->odd_cnt > ODD_MAX_CNT ||
 	    (im->is_gap && reason == other_columns))
 		im->ft = alone;
@@ -1102,7 +1105,7 @@ static int import_lines(struct import *im, struct lines *ls)
 		im->err = replay_no_match(im->config);
 	if (!im->err)
 		im->err = pipeline_flush(im->pipeline, true);
-	/* comments without a call are nothing to replace a file with */
+	/* do not replace a file with comments alone, without a call */
 	im->stats->row_cnt = im->err && !im->has_shown ? 0 : pipeline_row_cnt(im->pipeline);
 	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64 " mended, %" PRIu64
 		 " left out",

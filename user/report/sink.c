@@ -26,12 +26,12 @@ struct sink_format {
 	enum format_kind kind;
 	bool has_colors;  /* text only */
 	bool has_columns; /* asked for; else those of the trace */
-	bool is_of_text;  /* rows.facts end with their source, before finish */
+	bool is_of_text;  /* a copy: rows.facts end with their source, before finish */
 	struct render_columns columns;
 	struct format *format; /* NULL before the first row of a text */
 };
 
-/* Where pages of a trace.dat wait: room enough, and there on the smallest system too. */
+/* The directory where pages of a trace.dat wait: it needs room, and has to exist on the smallest system, too. */
 static const char *spool_dir(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -47,7 +47,7 @@ static bool is_text_again(const struct sink_format *sf)
 	return sf->kind == FORMAT_TEXT && sf->is_of_text;
 }
 
-/* Requested columns that the file lacks would be empty or wrong. */
+/* Leave out requested columns that the file lacks: they would be empty or wrong. */
 static void leave_missing_columns(struct sink_format *sf)
 {
 	struct render_columns *asked = &sf->columns;
@@ -65,7 +65,7 @@ static void leave_missing_columns(struct sink_format *sf)
 	asked->latency = false;
 }
 
-/* When the columns of the trace are known. Return: 0 or -errno, already logged. */
+/* Called once the columns of the trace are known. Return: 0 or -errno, already logged. */
 static int make_format(struct sink_format *sf)
 {
 	const struct trace_facts *facts = sf->rows.facts;
@@ -97,7 +97,7 @@ static int make_format(struct sink_format *sf)
 	return err;
 }
 
-/* Once. Return: 0, or what went wrong first. */
+/* Make the format, unless it is made. Return: 0 or the first error. */
 static inline int format_make(struct sink_format *sf)
 {
 	return sf->format || sf->rows.err ? sf->rows.err : make_format(sf);
@@ -161,8 +161,8 @@ static void sink_format_row(struct sink *sink, struct row *row)
 }
 
 /*
- * A file without rows also has a beginning and an end, except for text input, and if the input ended before its kind
- * was known.
+ * A file without rows has a beginning and an end, too, unless a text becomes text again, or the input ended before
+ * its kind was known.
  */
 static void make_empty(struct sink_format *sf)
 {
@@ -280,7 +280,7 @@ static void recording_renamed(struct sink *sink, uint32_t tid)
 	recfile_writer_renamed(recorder_of(sink)->writer, tid);
 }
 
-/* Someone may watch a text; a recording has time. */
+/* Write only when idle: unlike a text, nobody watches a recording. */
 static int recording_flush(struct sink *sink, bool is_idle)
 {
 	return is_idle ? recorder_flush(recorder_of(sink), host_time_ns()) : 0;
@@ -402,7 +402,7 @@ static int flight_sink_events(struct sink *sink, const struct event *events, siz
 	return err ? err : trigger_feed(sf->trigger, events, cnt, happened, sf);
 }
 
-/* Also when nothing happens: whoever hangs does so in silence. */
+/* Look at the trigger even if no event comes: a task that hangs makes none. */
 static int flight_sink_seen(struct sink *sink, uint64_t time_ns)
 {
 	struct sink_flight *sf = flight_of(sink);
@@ -462,7 +462,7 @@ static int flight_sink_close(struct sink *sink, const struct recfile_summary *lo
 	struct flight_stats stats;
 	int err = flight_close(sf->flight, &stats);
 
-	(void)losses; /* those of a recording are in their places */
+	(void)losses; /* the losses of each recording are at their places in it */
 	sf->flight = NULL;
 	say_end(&stats, &seen);
 	return err;
@@ -552,7 +552,7 @@ struct sink_stages {
 	char node[128]; /* "": unknown */
 };
 
-/* A recording says it behind the facts, before its rows, and at the end its facts are gone. */
+/* Keep the host's name: a recording has it after the facts, before its rows, and at the end its facts are gone. */
 static void sink_keep_node(struct sink_stages *ss)
 {
 	const char *node = ss->rows.facts->node;
@@ -601,7 +601,7 @@ static int stages_flush(struct sink *sink, bool is_idle)
 	return rowsink_write((struct rowsink *)sink, is_idle);
 }
 
-/* Queues and softirqs run in whatever task has the CPU. */
+/* Warn of packets that may have continued in other tasks: queues and softirqs run in whatever task has the CPU. */
 static void warn_of_tasks(const struct opts *opts, const struct stages_sums *sums)
 {
 	uint64_t cnt = 0;
@@ -752,7 +752,7 @@ int rowsink_close(struct sink *sink, const struct recfile_summary *losses)
 	struct rowsink *rs = (struct rowsink *)sink;
 
 	(void)losses;
-	/* the file's contents stay if nothing replaces them */
+	/* keep the file's contents if nothing replaces them */
 	if (rs->err && !rs->output->file.is_begun) {
 		output_abandon(rs->output);
 		return 0;

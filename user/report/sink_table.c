@@ -24,7 +24,7 @@ struct sink_table {
 	struct profile *
 		profile; /* NULL before the first row: until then the columns of a text are not known */
 	struct trace_facts
-		facts; /* a copy of when the trace began: rows.facts end with their source */
+		facts; /* a copy from the trace's beginning: rows.facts end with their source */
 	struct interval interval; /* of a file's rows; live ones have the session's */
 	uint64_t first_ns;        /* of a file's rows */
 	uint64_t last_ns;
@@ -56,13 +56,13 @@ static int make_table(struct sink_table *st, const struct trace_facts *facts)
 	return st->rows.err;
 }
 
-/* Once. Return: 0, or what went wrong first. */
+/* Make the table, unless it is made. Return: 0 or the first error. */
 static inline int make(struct sink_table *st, const struct trace_facts *facts)
 {
 	return st->profile || st->rows.err ? st->rows.err : make_table(st, facts);
 }
 
-/* A recording has it after the facts, before its events. */
+/* Keep the host's name: a recording has it after the facts, before its events. */
 static void tables_keep_node(struct sink_table *st, const struct trace_facts *facts)
 {
 	if (!st->node[0] && facts->node)
@@ -99,7 +99,7 @@ static void warn_uncalled(const char *pattern)
 	log_warn("no call of '%s' returned while it was traced", pattern);
 }
 
-/* Of latency, patterns that nothing fits. */
+/* Warn of patterns of latency that no called function matches. */
 static void warn_uncalled_funcs(const struct sink_table *st)
 {
 	const struct str_list *funcs = &st->rows.opts->latency_funcs;
@@ -187,7 +187,7 @@ static int write_metrics(struct sink_table *st, struct text bytes)
 	return err;
 }
 
-/* Functions that do not fit are reported once. */
+/* Report functions without series of their own, once. */
 static void say_others(struct sink_table *st)
 {
 	const uint32_t cnt = profile_metrics_other_cnt(st->metrics);
@@ -276,7 +276,7 @@ static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_n
 	int err = 0;
 
 	if (st->rows.opts->format == FORMAT_METRICS)
-		return put_metrics(st); /* which only grow */
+		return put_metrics(st); /* the numbers only grow: no restart */
 	if (st->rows.opts->format == FORMAT_TEXT)
 		put_interval_head(st, begin_ns, end_ns);
 	if (profile_func_cnt(st->profile))
@@ -294,7 +294,7 @@ int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
 	return rowsink_write(&st->rows, true);
 }
 
-/* A row of a file: whether the current interval is over. One line replaces all intervals without a call. */
+/* If a file's row ends the current interval, put its table. One line replaces all intervals without a call. */
 static int cut_interval(struct sink_table *st, uint64_t time_ns)
 {
 	struct interval *iv = &st->interval;
@@ -349,7 +349,7 @@ uint64_t sink_table_span(const struct sink *sink)
 	return st->last_ns - st->first_ns;
 }
 
-/* For a comparison it matters which functions were traced, though not called. */
+/* Add all traced functions to the profile: a comparison has to know which of them were traced but not called. */
 static int note_traced(struct sink_table *st)
 {
 	const struct functab *tab = st->facts.functab;
