@@ -91,8 +91,8 @@ enum rank {
 	RANK_COMMON_ELSEWHERE = RANK_OFTEN_ELSEWHERE + RANK_DEPTH_CNT,
 	RANK_PRESET = RANK_COMMON_ELSEWHERE + RANK_DEPTH_CNT, /* where presets begin */
 	RANK_NEAREST, /* all others, by calls below a start function */
-	RANK_SELDOM = RANK_NEAREST +
-		      RANK_DEPTH_CNT, /* functions that packets seldom come through, likewise */
+	/* functions that packets seldom come through, likewise */
+	RANK_SELDOM = RANK_NEAREST + RANK_DEPTH_CNT,
 };
 
 /* The facts about a set of start functions that ranks depend on. */
@@ -118,7 +118,8 @@ uint32_t rank_of_callee(const struct reach_func *func, const struct rank_view *v
 enum deny_for {
 	DENY_FENTRY, /* a trampoline */
 	DENY_KPROBE, /* kprobe.session; none of its programs runs inside another */
-	DENY_KPROBE_ALL, /* the same, with nothing attached another way, all functions wanted, and this one by its name */
+	/* the same, with nothing attached another way, all functions wanted, and this one by its name */
+	DENY_KPROBE_ALL,
 };
 
 /*

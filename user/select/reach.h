@@ -40,7 +40,8 @@ struct reach {
 struct reach_start {
 	const char *name;
 	const char *module;
-	bool widens; /* a start function outside the packet path includes functions of its own kind (callgraph_net_kind) */
+	/* a start function outside the packet path includes functions of its own kind (callgraph_net_kind) */
+	bool widens;
 };
 
 struct reach_config {
