@@ -146,7 +146,7 @@ static void callsyms_release(struct callsyms *syms)
 	*syms = (struct callsyms){ 0 };
 }
 
-/* kernel/softirq.c, net/core/dev.c, the timers, and how the protocols are given packets */
+/* functions of kernel/softirq.c, net/core/dev.c and the timers, and those that give packets to protocols */
 static const char *const softirqs[] = {
 	"__do_softirq",
 	"handle_softirqs",
@@ -194,7 +194,7 @@ static const char *const hardirqs[] = {
 	"ipi_handler",          "arch_timer_handler_*",
 };
 
-/* kernel/sched/idle.c, drivers/cpuidle, kernel/smpboot.c: how the idle task and ksoftirqd pass their time */
+/* functions that the idle task and ksoftirqd run themselves: kernel/sched/idle.c, drivers/cpuidle, kernel/smpboot.c */
 static const char *const loops[] = {
 	"do_idle",
 	"cpu_startup_entry",
@@ -292,7 +292,7 @@ uint64_t call_object(const struct call *call, const char *name)
 #define KEY_UNKNOWN 0x40000000u
 #define FORGET_CNT  1024 /* tasks that are kept before any are forgotten */
 
-/* Memory of what an open call's entry says; reused by the next call at this depth. */
+/* Memory for the values of an open call's entry; reused by the next call at this depth. */
 struct callstore {
 	char *bytes;
 	size_t cap;
@@ -401,7 +401,7 @@ static void comm_set(struct calltask *task, struct text comm)
 	task->renames++;
 }
 
-/* A number that is used again may be of another process. */
+/* A tid that is used again may be of another process. */
 static void process_set(struct calltask *task, const struct row *row)
 {
 	struct text process = row->process;
@@ -491,7 +491,7 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 	return ct->last;
 }
 
-/* A CPU's first banner names the task whose calls came before it: it keeps its stack. Return: 0 or -ENOMEM. */
+/* A CPU's first banner names the task whose calls came before it: that task keeps its stack. Return: 0 or -ENOMEM. */
 static int task_learn(struct calltree *ct, const struct row *row)
 {
 	struct calltask *task = calltree_task_find(ct, KEY_UNKNOWN | row->cpu);
@@ -572,7 +572,7 @@ static void call_pop(struct calltree *ct, struct calltask *task)
 	task->call_cnt--;
 }
 
-/* The returns of the calls from @depth on were lost. They lasted until @time_ns, or unknown longer. */
+/* End the calls from @depth on, whose returns were lost: they lasted at least until @time_ns. */
 static void calls_leave(struct calltree *ct, struct calltask *task, uint32_t depth,
 			uint64_t time_ns)
 {
@@ -584,14 +584,14 @@ static void calls_leave(struct calltree *ct, struct calltask *task, uint32_t dep
 	}
 }
 
-/* Callers that the trace has not shown, so that the next call has @depth. */
+/* Push callers that the trace has not shown, so that the next call has @depth. */
 static void calls_imply(struct calltask *task, uint32_t depth, uint32_t cpu, uint64_t time_ns)
 {
 	while (task->call_cnt < depth)
 		call_push(task, cpu, time_ns);
 }
 
-/* A text of @row, in the copy at @bytes of its args_text and note. */
+/* Point @text, which is of @row, into the copy of its args_text and note at @bytes. */
 static void text_follow(struct text *text, const struct row *row, char *bytes)
 {
 	const char *args = row->args_text.ptr;
@@ -604,7 +604,7 @@ static void text_follow(struct text *text, const struct row *row, char *bytes)
 		text->ptr = bytes + row->args_text.len + (text->ptr - row->note.ptr);
 }
 
-/* The entry of @call ends with @row. Texts of values that come from events stay. */
+/* Copy the values of the entry of @call, which end with @row. Texts of values that come from events stay. */
 static int call_keep(struct calltask *task, struct call *call, const struct row *row)
 {
 	struct callstore *store = &task->stores[call->depth];
@@ -725,7 +725,7 @@ static int calltree_on_return(struct calltree *ct, struct calltask *task, const 
 
 	if (row->name.len && !sym)
 		return -ENOMEM;
-	/* without duration it is unknown which call ends: none of the open ones */
+	/* without a duration it is unknown which call ends: take it for none of the open ones */
 	calls_leave(ct, task, row->depth + !row->lacks_duration, 0);
 	if (sym && task->call_cnt == row->depth + 1) {
 		call = &task->calls[row->depth];

@@ -85,7 +85,7 @@ struct calltask {
 	uint64_t last_ns;
 	uint64_t lost_cnt;        /* of the calltree, at the task's last row */
 	uint64_t outer_end_ns;    /* end of the last outermost call */
-	struct callstore *stores; /* what the entries of calls[i] say */
+	struct callstore *stores; /* the values of the entries of calls[i] */
 	char comm_bytes[CALLTREE_COMM_MAX];
 	char process_bytes[CALLTREE_COMM_MAX];
 };
@@ -152,12 +152,13 @@ enum call_context {
 enum call_context call_context_entered(struct text name);
 
 /*
- * call_context_outermost - what @call, of @task, runs in as far as its task tells: outermost calls of the idle task and of
- * ksoftirqd are softirqs where the trace lacks the function that enters them, but for what these tasks do themselves.
+ * call_context_outermost - the context of @call as far as its task, @task, tells: outermost calls of the idle task
+ * and of ksoftirqd are softirqs where the trace lacks the function that enters them, except for the functions that
+ * these tasks run themselves.
  */
 enum call_context call_context_outermost(const struct calltask *task, const struct call *call);
 
-/* call_object - a number for what the argument @name points to; 0: no such argument, or NULL. */
+/* call_object - a number for the object that the argument @name points to; 0: no such argument, or NULL. */
 uint64_t call_object(const struct call *call, const char *name);
 
 #endif

@@ -34,7 +34,7 @@ static bool column_begin(struct datarow *row, const char *column)
 	return row->kind != DATAROW_CSV_HEAD;
 }
 
-/* Names are of kernels, hosts and files: whatever would not be seen is escaped, and quotes are doubled. */
+/* Names come from kernels, hosts and files: invisible characters are escaped, and quotes are doubled. */
 static void csv_text(struct strbuf *out, struct text text)
 {
 	struct strbuf clean = { 0 };

@@ -76,7 +76,7 @@ static void put_flags(struct strbuf *out, uint8_t flags)
 	}
 }
 
-/* A device may have any name; characters that readers take for a brace or a column are omitted. */
+/* A device may have any name; characters that readers take for a brace or a column become '_'. */
 static void put_dev(struct strbuf *out, const char *dev)
 {
 	if (!*dev)
@@ -175,7 +175,7 @@ static bool is_same_packet(const struct nfg_packet *a, const struct nfg_packet *
 
 	if (a->family != b->family || a->proto != b->proto)
 		return false;
-	/* a socket and its packets, whichever way they go */
+	/* a socket and its packets count as the same, whichever way these go */
 	return is_same_way || (is_back && a->from_sock != b->from_sock);
 }
 
@@ -210,7 +210,7 @@ static struct row comment_before(const struct row *row)
 	};
 }
 
-/* The comment that goes before @row. Return: whether there is one. */
+/* Make the comment that goes before @row. Return: whether there is one. */
 static bool put_packet(struct notes *nt, const struct row *row, const struct call_values *call,
 		       struct row *comment)
 {
@@ -223,7 +223,7 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	len = nt->packet.len;
 	proto_named_enum(nt->config.protos, row->func_id, "reason", call->args, call->arg_cnt,
 			 &nt->packet);
-	/* a drop and its reason are always news */
+	/* a drop with its reason is always shown */
 	if (!is_new && nt->packet.len == len)
 		return false;
 	/* a reason may stand alone */
@@ -254,9 +254,9 @@ static bool is_entry_of(struct text func, struct text frame)
 }
 
 /*
- * The first frame above @caller; UINT32_MAX: none. The frames below belong to tracing's programs and trampolines.
- * At a kprobe arm64 unwinds from the registers of the function's first instruction: then the stack has that place, and not
- * the caller, whose address is still in a register.
+ * The first frame above @caller; UINT32_MAX: none. The frames below belong to tracing's programs and trampolines. At
+ * a kprobe arm64 unwinds from the registers of the function's first instruction: then the stack has that place, and
+ * not the caller, whose address is still in a register.
  */
 static uint32_t first_above(struct notes *nt, uint32_t nr, struct text func, struct text caller)
 {
@@ -273,7 +273,7 @@ static uint32_t first_above(struct notes *nt, uint32_t nr, struct text func, str
 		if (text_equal(frame, caller))
 			return i + 1;
 		if (entry != UINT32_MAX)
-			return entry; /* further up the caller is that of another call */
+			return entry; /* further up, a frame like the caller is of another call */
 		if (is_entry_of(func, frame))
 			entry = i + 1;
 	}
@@ -386,7 +386,7 @@ static struct proto_style style_of(const struct details_want *want)
 	return style;
 }
 
-/* Said once: all callers are "<-?" then. */
+/* Warn once that all callers will be "<-?". */
 static void warn_hidden_callers(const struct details_want *want)
 {
 	char why[64];

@@ -10,7 +10,7 @@
 #include "trace/values.h"
 
 /*
- * What rows show beyond names and times: arguments, the return address, the result, as values (funcgraph-args,
+ * The values that rows show beyond names and times: arguments, the return address, the result (funcgraph-args,
  * funcgraph-retaddr, funcgraph-retval).
  */
 struct notes;

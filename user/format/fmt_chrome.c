@@ -35,7 +35,7 @@ static void begin_track_event(struct chrome *chrome, char phase, uint32_t proces
 	jsonw_u64(out, track);
 }
 
-/* Events of a call that is open must have the process they began with: a task's stays the one it has at first. */
+/* The events of an open call must keep the process that its first one had, so a task keeps its first process. */
 static uint32_t chrome_process_of(const struct calltask *task)
 {
 	return task->user_renames ? task->user_renames : CALLTREE_TRACK_GROUP;
@@ -58,7 +58,7 @@ static void chrome_put_time(struct chrome *chrome, uint64_t time_ns)
 	chrome_put_us(&chrome->out, "ts", time_ns);
 }
 
-/* The text that fmt_sym() or fmt_task() put after @mark, as a JSON string. */
+/* Make the text that fmt_sym() or fmt_task() put after @mark a JSON string. */
 static void quote_from(struct jsonw *json, size_t mark)
 {
 	struct strbuf *out = json->out;
@@ -80,11 +80,11 @@ static void chrome_put_name(struct chrome *chrome, const struct callsym *sym)
 
 	jsonw_key(&chrome->out, "name");
 	mark = chrome->out.out->len;
-	fmt_sym(chrome->out.out, sym, 0); /* as JSON writes it */
+	fmt_sym(chrome->out.out, sym, 0); /* not escaped: quote_from does that */
 	quote_from(&chrome->out, mark);
 }
 
-/* An event that names something: the name follows. */
+/* Begin an event that names something; the caller appends the name. */
 static void begin_name(struct chrome *chrome, const char *what)
 {
 	jsonw_key(&chrome->out, "name");
@@ -169,8 +169,8 @@ static void chrome_on_begin(void *ctx, struct calltask *task, struct call *call)
 }
 
 /*
- * speedscope adds begin and length as floating point: the end of a leaf could come behind that of its caller, which would
- * then seem to have none.
+ * speedscope adds begin and length as floating point, so the end of a leaf could come after that of its caller, which
+ * would then seem to have no end. Two events avoid that.
  */
 static void put_both_ends(struct chrome *chrome, const struct calltask *task,
 			  const struct call *call)
@@ -183,7 +183,7 @@ static void put_both_ends(struct chrome *chrome, const struct calltask *task,
 	}
 }
 
-/* Of an instant: a thread, or everything. */
+/* Put the scope of an instant: a thread, or everything. */
 static void put_scope(struct chrome *chrome, const char *scope)
 {
 	jsonw_key(&chrome->out, "s");

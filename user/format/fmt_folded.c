@@ -16,7 +16,7 @@
 #define TASK_NODE 0x80000000u
 #define NO_SYM    0x7fffffffu
 
-/* One different stack. The last part of it is a function, or for outermost nodes a task's name. */
+/* A distinct stack. The last part of it is a function, or for outermost nodes a task's name. */
 struct node {
 	uint32_t parent;
 	uint32_t part; /* a callsym's id, or NO_SYM; of a task's name with TASK_NODE */
@@ -77,7 +77,7 @@ static void put_task_name(struct strbuf *out, const struct calltask *task)
 /* The node of the task under its present name; equal names share it. NO_NODE: no memory */
 static uint32_t task_node(struct folded *fold, struct calltask *task)
 {
-	static const struct text no_module = { ";", 1 }; /* of no function */
+	static const struct text no_module = { ";", 1 }; /* no function has it */
 	const struct callsym *sym = NULL;
 
 	if (task->user && task->user_renames == task->renames)
@@ -115,7 +115,7 @@ static void folded_on_end(void *ctx, struct calltask *task, struct call *call)
 	uint32_t node;
 
 	if (!call->has_entry)
-		call->user = 0; /* only now its name is known */
+		call->user = 0; /* its name is known only now */
 	node = call_node(fold, task, call);
 	if (node == NO_NODE || !call->has_return || !call->has_duration)
 		return;
@@ -136,7 +136,7 @@ static void folded_put_stack(struct folded *fold, struct strbuf *out, uint32_t n
 	}
 	folded_put_stack(fold, out, n->parent);
 	strbuf_char(out, ';');
-	/* a blank and digits at its end would be a number */
+	/* a blank and digits at the end of a name would be read as the number */
 	fmt_sym(out, n->part == NO_SYM ? NULL : calltree_sym(fold->tree, n->part),
 		CLEAN_WORD | CLEAN_SEMICOLON | CLEAN_BLANK);
 }

@@ -78,7 +78,7 @@ struct html {
 	uint32_t cpu_cnt;
 	bool has_meta;
 	uint64_t lost_cnt;
-	uint32_t func_cnt; /* that were written */
+	uint32_t func_cnt; /* functions that were written */
 	uint64_t last_ns;  /* the time written last */
 	uint64_t *cpu_ns;  /* end of each CPU's last row */
 	size_t cpu_cap;
@@ -262,7 +262,7 @@ static void html_on_end(void *ctx, struct calltask *task, struct call *call)
 	html_put_call(html, task, call);
 }
 
-/* Events of a CPU are missing between its last row and this one. */
+/* Put a loss: events of the CPU are missing between its last row and this one. */
 static int html_put_lost(struct html *html, const struct row *row)
 {
 	uint64_t end_ns = calltree_time(html->tree, row);
@@ -299,7 +299,9 @@ static int html_put_comment(struct html *html, const struct row *row)
 	return 0;
 }
 
-/* A recording says its host behind the facts, before its rows. @node is NULL where there were none: it may be gone. */
+/*
+ * A recording has its host after the facts, before its rows. @node: NULL if there were no rows: the name may be gone.
+ */
 static void put_meta(struct html *html, const char *node)
 {
 	char bytes[4 * NODE_MAX];

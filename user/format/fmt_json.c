@@ -151,7 +151,7 @@ static void put_frames(struct jsonw *out, const struct row *row, bool is_source)
 	for (uint32_t i = 0; i < row->frame_cnt; i++) {
 		const struct caller *frame = &row->frames[i];
 
-		/* "", not null: some query engines take none in arrays */
+		/* "", not null: some query engines do not take null in arrays */
 		jsonw_text(out, is_source ? frame->source : frame->place);
 	}
 	jsonw_array_end(out);

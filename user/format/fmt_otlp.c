@@ -24,7 +24,7 @@ struct otlp_event {
 	const char *name; /* a literal */
 	uint64_t time_ns; /* of the trace's clock */
 	struct strbuf attributes; /* JSON, by otlp_text() and others */
-	struct jsonw json;        /* which writes them */
+	struct jsonw json;        /* writes the attributes */
 };
 
 /* Zeroed: none. At most OTLP_EVENTS_MAX wait. */
@@ -249,18 +249,19 @@ static void otlp_events_release(struct otlp_events *events)
 
 /*
  * OpenTelemetry's OTLP as JSON lines, as a collector's file exporter writes them: an ExportTraceServiceRequest a line
- * (opentelemetry-proto 1.x, docs/specification.md "JSON Protobuf Encoding"). A tree of calls is a trace, a call a span.
+ * (opentelemetry-proto 1.x, docs/specification.md "JSON Protobuf Encoding"). A tree of calls is a trace, a call a
+ * span.
  *
- * A line has ended calls of one process, and ends with the tree or after LINE_SPANS of them, so that memory does not grow
- * with a tree. Spans are numbered when they, or something inside them, have to be named first; ids are made of these numbers,
- * so that none comes twice and the same rows give the same ids.
+ * A line has ended calls of one process, and ends with the tree or after LINE_SPANS of them, so that memory does not
+ * grow with a tree. A span gets its number when it, or something inside it, has to be named for the first time. Ids
+ * are made of these numbers, so that none comes twice and the same rows give the same ids.
  */
 
 #define LINE_SPANS 256
 #define NODE_MAX   128
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
-/* What the spans of a line share. Zeroed: the host, no process of it. */
+/* The process that the spans of a line share. Zeroed: the host, and no process of it. */
 struct owner {
 	uint32_t pid; /* 0: not known */
 	struct text name;
@@ -277,9 +278,9 @@ struct otlp {
 	struct strbuf *out;
 	struct calltree *tree;
 	struct strbuf line; /* begun, without its end */
-	struct jsonw json;  /* which writes it */
-	uint32_t line_cnt;  /* spans of it */
-	struct owner owner; /* of it */
+	struct jsonw json;  /* writes the line */
+	uint32_t line_cnt;  /* spans of the line */
+	struct owner owner; /* of the line */
 	char owner_bytes[CALLTREE_COMM_MAX];
 	struct otlp_events events;
 	struct otlp_cpu *cpus;
@@ -313,7 +314,7 @@ static uint64_t mix_bytes(uint64_t seed, const void *bytes, size_t len)
 	return seed;
 }
 
-/* Of the host and the first row: other files have others. */
+/* Make the file's id of the host and the first row, so that other files have other ids. */
 static void make_file_id(struct otlp *o, const struct row *row)
 {
 	const uint64_t parts[] = { row->time_ns + o->real_offset_ns,
@@ -359,7 +360,7 @@ static void put_ids(struct otlp *o, uint64_t trace, uint64_t span, uint64_t pare
 		put_span_id(o, "parentSpanId", parent);
 }
 
-/* The number of a call's span, in user_ns. What has one has callers that have one. */
+/* The number of a call's span, in user_ns. If a call has a number, so have its callers. */
 static uint64_t span_of(struct otlp *o, struct calltask *task, uint32_t depth)
 {
 	uint32_t first = depth + 1;
@@ -434,7 +435,7 @@ static void otlp_end_line(struct otlp *o)
 	o->line_cnt = 0;
 }
 
-/* The line continues for @owner, with another span. */
+/* Begin a span of @owner, in the current line if that has room and is of the same owner. */
 static void begin_span(struct otlp *o, struct owner owner)
 {
 	if (o->line_cnt == LINE_SPANS ||
@@ -611,7 +612,7 @@ static int otlp_put_comment(struct otlp *o, const struct row *row)
 	return 0;
 }
 
-/* task->user: the CPU of its last call, and 1. Return: 0 or -ENOMEM. */
+/* task->user: the CPU of its last call, plus 1. Return: 0 or -ENOMEM. */
 static int note_open_call(struct otlp *o, const struct row *row)
 {
 	struct calltask *task = calltree_task(o->tree, row);
@@ -666,7 +667,7 @@ static int otlp_finish(void *self)
 	const struct otlp_event *event;
 
 	calltree_finish(o->tree);
-	/* of callers that were implied and never seen */
+	/* events of callers that were implied and never seen */
 	while ((event = otlp_events_take(&o->events)))
 		put_alone(o, (struct owner){ 0 }, event, 0, 0);
 	otlp_end_line(o);

@@ -155,7 +155,7 @@ enum uuid_kind {
 	UUID_THREAD = 1, /* process << 24 | tid */
 	UUID_PROCESS,
 	UUID_LONE, /* threads of unknown processes; also their group */
-	UUID_CPU,  /* all below by CPU */
+	UUID_CPU,  /* this and all below: by CPU */
 	UUID_IDLE,
 	UUID_UNTOLD, /* calls before the trace shows which task made them */
 	UUID_SOFTIRQ,
@@ -197,7 +197,7 @@ struct perfetto {
 	int err;
 };
 
-/* A packet begins. Return: the mark for protobuf_end. */
+/* Begin a packet. Return: the mark for protobuf_end. */
 static size_t perfetto_packet(struct perfetto *pf, uint64_t flags)
 {
 	size_t mark = protobuf_begin(pf->out, TRACE_PACKET);
@@ -459,7 +459,7 @@ static uint64_t perfetto_call_uuid(const struct calltask *task, const struct cal
 	return UUID(is_soft ? UUID_SOFTIRQ : UUID_HARDIRQ, (call->user - 2) / 2);
 }
 
-/* Whether @task may use the CPU's track for @context now; if so, it is named. */
+/* Whether @task may use the CPU's track for @context now; if so, name the track. */
 static bool take_track(struct perfetto *pf, const struct calltask *task, uint32_t cpu,
 		       enum call_context context)
 {
@@ -479,8 +479,10 @@ static bool take_track(struct perfetto *pf, const struct calltask *task, uint32_
 	return true;
 }
 
-/* A call without a beginning in the trace stays on the task's track, where its callees are, too. */
-/* Set the call's track, in call->user. */
+/*
+ * Set the call's track, in call->user. A call without a beginning in the trace stays on the task's track, where its
+ * callees are, too.
+ */
 static void perfetto_choose_track(struct perfetto *pf, const struct calltask *task,
 				  struct call *call)
 {
@@ -540,7 +542,7 @@ static void put_sym_name(struct perfetto *pf, const struct callsym *sym)
 	protobuf_end(pf->out, mark);
 }
 
-/* The names that @sym's packet must bring. */
+/* Put the names that the packet of @sym must define: those not yet defined, up to its own. */
 static void put_new_names(struct perfetto *pf, const struct callsym *sym)
 {
 	size_t mark;
@@ -567,7 +569,7 @@ static void perfetto_put_flow(struct perfetto *pf, const struct calltask *task, 
 				 step.id);
 }
 
-/* The task that an interrupt or softirq interrupted: the task on the CPU. */
+/* Put the task that an interrupt or softirq interrupted: the task on the CPU. */
 static void put_interrupted(struct perfetto *pf, const struct calltask *task,
 			    const struct call *call)
 {
@@ -664,7 +666,7 @@ static void perfetto_put_event(struct perfetto *pf, uint64_t type, uint64_t uuid
 	protobuf_end(pf->out, packet);
 }
 
-/* Events of a CPU are missing between its last row and this one. */
+/* Put a loss: events of the CPU are missing between its last row and this one. */
 static void perfetto_put_lost(struct perfetto *pf, const struct row *row)
 {
 	char bytes[64];
@@ -695,7 +697,7 @@ static void perfetto_put_lost(struct perfetto *pf, const struct row *row)
 	tracks->last_ns = end_ns;
 }
 
-/* Of a task or, where no task has this comment, of its CPU. */
+/* Put a comment on the track of the task's innermost call or, outside calls, of the task. */
 static int perfetto_put_comment(struct perfetto *pf, const struct row *row)
 {
 	struct calltask *task = calltree_task(pf->tree, row);
@@ -722,7 +724,7 @@ static void perfetto_put_clock(struct strbuf *out, uint64_t id, uint64_t time_ns
 	protobuf_end(out, clock);
 }
 
-/* What the clock of the events is, so that a trace can be shown together with others. */
+/* Relate the clock of the events to real time, so that a trace can be shown together with others. */
 static void put_clocks(struct perfetto *pf, uint64_t time_ns)
 {
 	size_t packet = protobuf_begin(pf->out, TRACE_PACKET);
@@ -770,7 +772,7 @@ static int perfetto_start(void *self, const struct format_config *config, struct
 	return fmt_tree(&pf->tree, config, perfetto_on_begin, perfetto_on_end, pf);
 }
 
-/* When the CPU's last row was, for losses. */
+/* Note when the CPU's last row was, for losses. */
 static void perfetto_note_time(struct perfetto *pf, const struct row *row)
 {
 	struct cputracks *tracks = row_is_call(row) ? perfetto_cpu(pf, row->cpu) : NULL;

@@ -205,7 +205,7 @@ static void dathead_write_v6(const struct dathead *head, struct strbuf *out)
 
 /* ---- version 7 ---- */
 
-/* Options with the position of a section have its number. */
+/* An option with the position of a section has the section's number. */
 enum section {
 	SECTION_OPTIONS = 0,
 	SECTION_BUFFER = OPTION_BUFFER,
@@ -220,7 +220,7 @@ enum section {
 
 #define SECTION_HEAD_BYTES 16
 
-/* What a section is for, in words that the strings section keeps: trace-cmd's own. */
+/* The purpose of a section, in trace-cmd's own words, which the strings section keeps. */
 struct section_words {
 	enum section id;
 	const char *words;
@@ -616,7 +616,7 @@ static void put_print(struct tracedat *dat, const struct calltask *task, uint32_
 	put_record(dat, cpu, time_ns, &event, (size + 3) & ~3u);
 }
 
-/* An exit event would claim a duration. */
+/* Put a return whose call's beginning is unknown as a comment: an exit event would claim a duration. */
 static void put_unmatched(struct tracedat *dat, const struct calltask *task,
 			  const struct call *call)
 {
@@ -829,7 +829,7 @@ static int tracedat_start(struct tracedat *dat, const struct format_config *conf
 			  struct strbuf *out)
 {
 	dat->out = out;
-	/* it is written last, when the caller's copy may be gone */
+	/* the release is written last, when the caller's copy may be gone */
 	dat->release = config->release ? strdup(config->release) : NULL;
 	if (config->release && !dat->release)
 		return -ENOMEM;

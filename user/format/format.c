@@ -325,7 +325,7 @@ static void get_args(const struct calltask *task, const struct call *call, struc
 	};
 }
 
-/* An empty one is none. */
+/* An empty value counts as none. */
 static void set_value(struct fmt_value *out, const struct value *value)
 {
 	const bool is_empty = !value || (value->form == FORM_TEXT && !value->text.len);
@@ -394,7 +394,7 @@ void fmt_us(struct strbuf *out, uint64_t time_ns)
 	strbuf_add(out, decimals, sizeof(decimals));
 }
 
-/* A recording may name arguments anything. */
+/* A recording may have any names of arguments, so the text is escaped. */
 static void json_args(struct jsonw *w, const struct fmt_value *value)
 {
 	size_t at;

@@ -109,7 +109,7 @@ static size_t put_power(struct strbuf *out, unsigned int power)
 	return out->len - mark;
 }
 
-/* Values from 2^power on, below the next; power -1 is the value 0. */
+/* Put the line of the values from 2^power to below 2^(power + 1); power -1 is the value 0. */
 static void put_hist_line(struct strbuf *out, int power, uint64_t cnt, uint64_t cnt_max)
 {
 	size_t mark = out->len;

@@ -68,7 +68,7 @@ struct profile_column {
 /* In the order of the columns. */
 extern const struct profile_column profile_columns[PROFILE_COLUMN_CNT];
 
-/* profile_column_of - what @sort sorts by; NULL: by name. */
+/* profile_column_of - the column that @sort sorts by; NULL: by name. */
 const struct profile_column *profile_column_of(enum profile_sort sort);
 
 static inline uint64_t profile_column_get(const struct profile_column *number,

@@ -18,7 +18,7 @@
 struct func_pair {
 	struct profile_func f[2];
 	bool is_known[2]; /* the side's profile has its name */
-	double change;    /* what rows are sorted by */
+	double change;    /* the key by which rows are sorted */
 };
 
 /* Pairs of caller and function on both sides. */
@@ -365,7 +365,7 @@ static int collect_edges(struct diff_rows *rows, const struct profile_diff *diff
 
 /* ---- the compared files ---- */
 
-/* Of a second, or of all. */
+/* The value per second, or of the whole trace. */
 static double norm(const struct profile_diff *diff, int side, uint64_t value)
 {
 	if (!diff->is_per_second)
@@ -383,7 +383,7 @@ static double diff_value_of(const struct profile_diff *diff, int side, const str
 	return number && !number->is_of_calls ? norm(diff, side, value) : (double)value;
 }
 
-/* The text has one column of the order, if it has none otherwise: in the place of p99. */
+/* If no other column of the text has the number by which it is sorted, the last one has it, in place of p99. */
 static enum profile_sort last_column(const struct profile_diff *diff)
 {
 	const bool has_it = diff->sort == PROFILE_BY_COUNT || diff->sort == PROFILE_BY_TOTAL ||
@@ -528,7 +528,7 @@ static void diff_put_times(const struct profile_diff *diff, const struct func_pa
 	put_change(out, is_in_both ? values_ns[0] : 0, values_ns[1]);
 }
 
-/* "new", "gone", and whether that can be otherwise at all. */
+/* Put "new" or "gone", and "not traced" if that side could not have any calls. */
 static void put_remark(const struct profile_diff *diff, const struct func_pair *pair,
 		       struct strbuf *out)
 {
@@ -562,7 +562,7 @@ static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
 		strbuf_printf(out, "%11s and %zu more\n", "", cnt - row_max);
 }
 
-/* Pairs of @side alone. */
+/* Put the pairs that @side alone has. */
 static void diff_put_edges(const struct profile_diff *diff, const struct diff_rows *rows, int side,
 			   struct strbuf *out)
 {

@@ -27,13 +27,19 @@ struct profile_diff {
 	uint32_t row_max;       /* functions, and pairs, at most; 0: all */
 };
 
-/* profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has. Return: 0 or -ENOMEM. */
+/*
+ * profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has. Return:
+ * 0 or -ENOMEM.
+ */
 int profile_diff_text(const struct profile_diff *diff, struct strbuf *out);
 
 /* profile_diff_json - append the same as an object; numbers are those of the files. Return: 0 or -ENOMEM. */
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out);
 
-/* profile_diff_data - append the table of functions, as many as the text has, CSV with its header. Return: 0 or -ENOMEM. */
+/*
+ * profile_diff_data - append the table of functions, as many as the text has, CSV with its header. Return: 0 or
+ * -ENOMEM.
+ */
 int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, struct strbuf *out);
 
 #endif

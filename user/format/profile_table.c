@@ -71,7 +71,7 @@ static void table_put_pair(const struct profile *p, const struct pairs *pairs,
 
 /* ---- the table ---- */
 
-#define PAIR_COLUMN         94 /* where the table has its functions */
+#define PAIR_COLUMN         94 /* the column of functions in the table */
 #define LATENCY_PAIR_COLUMN 27
 
 static void profile_print_put_pairs(const struct profile *p, const struct pairs *pairs,
@@ -473,7 +473,7 @@ static int table_choose_funcs(struct profile_metrics *pm, const struct profile *
 	return 0;
 }
 
-/* @put for each function with series of its own, and for the others together. */
+/* Call @put for each function with series of its own, and for the others together. */
 static void each_series(const struct profile_metrics *pm, const struct profile *p,
 			void (*put)(const struct profile_metrics *pm, const struct series *s,
 				    struct strbuf *out),

@@ -12,7 +12,7 @@
 
 #define SPANS_MAX 2
 
-/* As render.c marks it: above 100 us !, 1 ms #, 10 ms *, 100 ms @, a second $. */
+/* The colour by render_mark's marks: above 100 us !, 1 ms #, 10 ms *, 100 ms @, a second $. */
 static const char *duration_style(uint64_t duration_ns)
 {
 	if (duration_ns <= 100000)
@@ -24,7 +24,7 @@ static const char *duration_style(uint64_t duration_ns)
 	return duration_ns <= 100000000 ? COLOR_RED : COLOR_BOLD_RED;
 }
 
-/* From the mark to the unit. */
+/* Find the duration, from the mark to the unit. */
 static size_t find_duration(struct strbuf *out, size_t start, const struct row *row,
 			    struct color_span *span)
 {
@@ -77,7 +77,7 @@ static size_t whole_line(const struct strbuf *out, size_t at, const char *style,
 	return 1;
 }
 
-/* The line between the rules: output.c knows a banner by its first. */
+/* Find the line between the two rules of a banner: output.c recognises a banner by the first rule. */
 static size_t banner_line(const struct strbuf *out, size_t start, struct color_span *span)
 {
 	const char *end = memchr(out->ptr + start, '\n', out->len - start);
@@ -405,7 +405,7 @@ static char render_mark(uint64_t duration_ns)
 	return duration_ns <= 1000000000 ? '@' : '$';
 }
 
-/* Most calls: all digits of less than 1000 us fit, and the unit ends where the column does. */
+/* The number of most calls: below 1000 us all digits fit, and the unit ends where the column does. */
 static char *put_short_number(char *p, uint32_t duration_ns)
 {
 	uint32_t us = duration_ns / 1000;
@@ -570,7 +570,7 @@ static char *render_put_comment(char *p, struct render *r, const struct row *row
 	return PUT_LITERAL(p, " */");
 }
 
-/* print_graph_comment() knows the depth of the last call it printed, and that is signed. */
+/* The kernel's print_graph_comment() indents by the depth of the last call that it printed, a signed number. */
 static void remember_indent(struct render *r, const struct row *row)
 {
 	uint32_t depth = row->depth + (row->kind == ROW_ENTRY);

@@ -38,7 +38,10 @@ unsigned int render_cpu_width(uint32_t cpu_cnt);
 int render_init(struct render *r, const struct render_columns *columns, unsigned int cpu_width);
 void render_release(struct render *r);
 
-/* render_header - append the "# tracer: function_graph" header (print_graph_headers_flags in kernel/trace/trace_functions_graph.c) to @out. */
+/*
+ * render_header - append the "# tracer: function_graph" header (print_graph_headers_flags in
+ * kernel/trace/trace_functions_graph.c) to @out.
+ */
 void render_header(const struct render *r, struct strbuf *out);
 
 /*

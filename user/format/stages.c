@@ -337,7 +337,7 @@ int stages_put_data(const struct stages_sums *sums, const struct stages_data *to
 
 #define BIT(stage) (uint8_t)(1u << (stage))
 
-/* One packet at a time for each address of an skb. */
+/* The way of a packet. Each address of an skb has one packet at a time. */
 struct way {
 	uint64_t skb;
 	uint64_t begin_ns;
@@ -354,7 +354,7 @@ struct way {
 	uint8_t mixed; /* bits of stages whose time is not known */
 	bool is_local;
 	bool is_away;    /* the driver has returned */
-	bool is_freed;   /* unless a call that has it continues with it */
+	bool is_freed;   /* unless a call around that has it continues with it */
 	bool is_reading; /* until the reader returns */
 	bool is_done;
 };
@@ -420,7 +420,7 @@ static struct way *way_of(const struct stages *st, uint64_t skb)
 	return NULL;
 }
 
-/* The packet of this call, if it can be the one seen before; NULL: none, or another. */
+/* The packet of this call, if it can be the one that was seen before; NULL: none was, or it is another. */
 static struct way *live_way(struct stages *st, const struct calltask *task, const struct call *call)
 {
 	struct way *way = way_of(st, call->user_ns);
@@ -448,7 +448,7 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	way->is_done = true;
 }
 
-/* The packet is not seen again; the reason is unknown. */
+/* Settle a packet that is not seen again: as left or freed if that is known, else as @end. */
 static void settle_as(struct stages *st, struct way *way, enum stages_end end)
 {
 	if (!way->is_done)
@@ -488,7 +488,7 @@ static struct way *open_way(struct stages *st, const struct call *call, enum sta
 	return way;
 }
 
-/* Which stage follows which when every function between was traced. */
+/* Whether @next follows @stage if every function between them was traced. */
 static bool stages_follows(enum stage stage, enum stage next)
 {
 	static const uint8_t nexts[STAGE_CNT] = {
@@ -614,7 +614,7 @@ static void step_backlog(struct stages *st, const struct calltask *task, const s
 	open_way(st, call, STAGES_RECEIVED, STAGE_SOFTIRQ, call->begin_ns);
 }
 
-/* Others were woken, such as those that watch the device: the packet is still in the stack. */
+/* The wake-up was of others, such as those that watch the device: the packet is still in the stack. */
 static void step_back(struct way *way)
 {
 	way->spent_ns[STAGE_PROTOCOL] -= way->mark_ns - way->wake_ns;
@@ -707,7 +707,10 @@ static void step_free(struct stages *st, const struct call *call)
 		way->is_freed = true;
 }
 
-/* Drivers' own functions have many names; called by what calls drivers, those with "xmit" in theirs are. */
+/*
+ * Whether the call is of a driver. Functions of drivers have many names: one with "xmit" in its name counts if its
+ * caller calls drivers.
+ */
 static bool is_driver(struct stages *st, const struct calltask *task, const struct call *call,
 		      const struct stages_func *func)
 {
@@ -830,7 +833,7 @@ const struct stages_sums *stages_sums(const struct stages *st)
 
 /* ---- the arrows of a packet: from task to task, into softirqs and out of them ---- */
 
-/* Paths are searched in turn; few packets are in flight at a time, and a later one may take a slot. */
+/* Each key has one slot. Few packets are in flight at a time, and a later one may take the slot of another. */
 #define SLOT_CNT 65536u
 
 struct packetflow_way {
@@ -846,7 +849,7 @@ enum key_kind {
 	KEY_SK,
 };
 
-/* @kind keeps skbs and sockets apart. The same in every run, so that slots are. */
+/* @kind keeps skbs and sockets apart. Keys are the same in every run, so that slots are, too. */
 static uint64_t stages_key_of(uint64_t object, enum key_kind kind)
 {
 	uint64_t key;
@@ -879,7 +882,7 @@ static void stages_put_flow(struct packetflow_way *way, uint64_t key, uint64_t i
 					.task_id = task->id };
 }
 
-/* The skb that the callers are at. */
+/* The skb of the innermost caller that has one. */
 static uint64_t skb_around(const struct calltask *task, const struct call *call)
 {
 	for (uint32_t i = call->depth; i-- > 0;) {
@@ -934,7 +937,10 @@ static void flow_wake(struct packetflow *pf, const struct calltask *task, const 
 	stages_put_flow(flow_of(pf, sk), sk, way->id, task, call);
 }
 
-/* The first call with the socket after the wake-up, by another task. Its arrow, unless @out has one already. */
+/*
+ * If this is the first call with the socket after the wake-up, by another task, it gets the arrow, unless @out has
+ * one already.
+ */
 static void flow_woken(struct packetflow *pf, const struct calltask *task, const struct call *call,
 		       uint64_t sk, struct packetflow_step *out)
 {
@@ -948,8 +954,8 @@ static void flow_woken(struct packetflow *pf, const struct calltask *task, const
 }
 
 /*
- * A task that takes a packet from a socket is the reader that was woken, perhaps inside a call with that socket: @call or
- * one of its callers has the socket. A later call with the socket is not the woken one.
+ * A task that takes a packet from a socket is the reader that was woken, perhaps inside a call with that socket:
+ * @call or one of its callers has the socket. A later call with the socket is not the woken one.
  */
 static void flow_take(struct packetflow *pf, const struct calltask *task, const struct call *call,
 		      uint64_t sk, struct packetflow_step *out)

@@ -12,16 +12,16 @@
 #include "trace/row.h"
 
 /*
- * Packets, followed through calls with the same skb by one table of functions: for the table of latency --by stage, and for
- * the arrows of --format perfetto.
+ * Packets, followed through calls with the same skb by one table of functions: for the table of latency --by stage,
+ * and for the arrows of --format perfetto.
  *
- * How long a packet spent in each stage of the network stack, from rows whose calls have arguments.
+ * The table has the time that packets spent in each stage of the network stack, from rows whose calls have arguments.
  *
- * A packet is followed from function to function by the address of its skb. Each function of the table in
- * stages.c that begins a stage ends the previous one, so the stages of a packet add up to its total. Other
- * cases (a stage whose functions were not traced, a clone, a segment, a packet merged into another) are counted
- * separately, and their time is in no stage. The kernel reuses an skb's memory: a function that no packet in that
- * stage can reach begins another packet.
+ * A packet is followed from function to function by the address of its skb. Each function of the table in stages.c
+ * that begins a stage ends the previous one, so the stages of a packet add up to its total. Other cases (a stage
+ * whose functions were not traced, a clone, a segment, a packet merged into another) are counted separately, and
+ * their time is in no stage. The kernel reuses an skb's memory: a function that no packet in that stage can reach
+ * begins another packet.
  */
 struct stages;
 
@@ -143,12 +143,12 @@ const struct stages_func *stages_func_of(struct text name);
 
 /*
  * The path of a packet through calls with the same skb: from the first function that sends or receives it, through
- * queues and softirqs, to the wake-up of a reader, and the reader's next call with the socket, or with the packet if the
- * reader slept inside such a call.
+ * queues and softirqs, to the wake-up of a reader, and the reader's next call with the socket, or with the packet if
+ * the reader slept inside such a call.
  *
  * It needs the arguments named skb (first in dev_hard_start_xmit) and sk, so a trace must have arguments. The kernel
- * reuses an skb's memory: a path ends at a function that frees the skb and after PACKETFLOW_NS, and a new one begins at a
- * function that sends. Functions not known to send, queue, take or receive packets are ignored. Zeroed: none.
+ * reuses an skb's memory: a path ends at a function that frees the skb and after PACKETFLOW_NS, and a new one begins
+ * at a function that sends. Functions not known to send, queue, take or receive packets are ignored. Zeroed: none.
  */
 struct packetflow {
 	struct stages_known known;

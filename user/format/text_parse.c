@@ -273,8 +273,8 @@ static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint
 /*
  * text_columns_take - take all columns of a row into @row; @is_blank: the duration column is blank.
  *
- * While the trace's columns are unknown, every column of the row counts, and becomes one of them; later only the known ones
- * count. Return: NULL, or which column is missing.
+ * While the trace's columns are unknown, every column of the row counts, and becomes one of them; later only the
+ * known ones count. Return: NULL, or which column is missing.
  */
 static const char *text_columns_take(struct text_parse *ft, struct cursor *c, struct row *row,
 				     bool *is_blank)
@@ -373,7 +373,7 @@ char *text_repair_find_mark(char *ptr, size_t len)
 	return us - ptr >= 2 && us[-1] == ' ' ? us - 2 : NULL;
 }
 
-/* Older kernels mark everything above 100 us with !. Return: whether there was such a mark. */
+/* Drop the mark ! with which older kernels mark everything above 100 us. Return: whether there was such a mark. */
 static bool drop_old_mark(struct strbuf *line)
 {
 	char *mark = text_repair_find_mark(line->ptr, line->len);
@@ -384,7 +384,7 @@ static bool drop_old_mark(struct strbuf *line)
 	return true;
 }
 
-/* A remark after the row. Return: whether there was one. */
+/* Drop a remark after the row. Return: whether there was one. */
 static bool drop_remark(struct strbuf *line)
 {
 	for (size_t i = line->len; i-- > 1;) {
@@ -411,7 +411,7 @@ static bool drop_odd_blank(struct strbuf *line)
 	return true;
 }
 
-/* Only blanks before the bar: as many as there are without any other column. */
+/* If only blanks stand before the bar, make them as many as a row has without any other column. */
 static bool set_first_blanks(struct strbuf *line)
 {
 	static const char blanks[] = "              ";
@@ -451,7 +451,7 @@ static bool add_first_blank(struct strbuf *line)
 
 const char text_repair_old_mark[] = "the mark is an older kernel's";
 
-/* What may be wrong with a row, tried in this order, one on top of the other. */
+/* The repairs of a row, tried in this order, each on top of those before it. */
 static const struct {
 	bool (*mend)(struct strbuf *line);
 	const char *reason;
@@ -464,7 +464,7 @@ static const struct {
 	{ drop_remark, "text behind the row" },
 };
 
-/* A row on its own, whatever its columns are. */
+/* Parse a row on its own, whatever its columns are. */
 static bool parse_alone(struct text_parse *ft, const struct strbuf *line, struct row *row)
 {
 	text_parse_init(ft);
@@ -552,7 +552,7 @@ static const char *parse_return(struct cursor *c, struct row *row)
 	return NULL;
 }
 
-/* "(args) {" or "(args);", and a note: the first parenthesis the rest of the row fits to. */
+/* "(args) {" or "(args);", and a note. The first ) after which the rest of the row fits ends the arguments. */
 static const char *parse_call(struct cursor *c, struct row *row)
 {
 	const char *args;
@@ -732,7 +732,7 @@ static enum text_line continue_banner(struct text_parse *ft, const struct cursor
 	return bad(ft, why);
 }
 
-/* Which columns the first of the two column lines names. */
+/* Take the columns that the first of the two column lines names. */
 static void read_header(struct text_parse *ft, struct cursor c)
 {
 	struct render_columns columns = { .overhead = true };
