@@ -312,7 +312,7 @@ struct calltree {
 	struct calltask **tasks; /* by id */
 	uint32_t task_cnt;
 	size_t task_cap;
-	size_t forget_cnt;  /* more tasks are too many */
+	size_t forget_cnt;  /* at this many tasks, forget some before adding one */
 	struct hash by_key; /* of tasks */
 	struct calltask *last;
 	struct callsyms syms;

@@ -8,7 +8,7 @@
 #include "format/profile.h"
 #include "report/report.h"
 
-/* What is known about a recording without making rows. */
+/* The facts of a recording that are known without making rows. */
 struct recinfo {
 	const char *path; /* borrowed */
 	uint64_t bytes;   /* of the file; 0: a pipe */

@@ -280,7 +280,7 @@ static void recording_renamed(struct sink *sink, uint32_t tid)
 	recfile_writer_renamed(recorder_of(sink)->writer, tid);
 }
 
-/* Write only when idle: unlike a text, nobody watches a recording. */
+/* Write only when idle: someone may watch a text, but nobody watches a recording. */
 static int recording_flush(struct sink *sink, bool is_idle)
 {
 	return is_idle ? recorder_flush(recorder_of(sink), host_time_ns()) : 0;

@@ -106,7 +106,7 @@ static struct list_cost cost_of(const struct list_plan *plan, const struct funct
 	};
 }
 
-/* As many nanoseconds as one packet costs, a million packets cost in milliseconds. */
+/* If one packet costs n nanoseconds, a million cost n milliseconds. */
 static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 {
 	const struct forecast *all = &cost->forecast;

@@ -824,7 +824,7 @@ static bool reach_keep(void *ctx, uint32_t func)
 	}
 }
 
-/* Whether the compiler made this of a function: it has no type, hence no fentry. */
+/* Whether the compiler made this copy of a function: it has no type, hence no fentry. */
 static bool is_copy(const char *name)
 {
 	return strchr(name, '.');

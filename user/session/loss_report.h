@@ -12,7 +12,7 @@
 #include "trace/starts.h"
 #include "trace/values.h"
 
-/* What a trace lost. Zeroed: not counted yet. */
+/* The losses of a trace. Zeroed: not counted yet. */
 struct loss_report {
 	struct loss_counts counts;
 	uint64_t lost_call_cnt; /* with sums in the kernel: calls without room */

@@ -51,8 +51,8 @@ uint32_t overhead_slot_ps(const struct overhead_price *price, const struct bpfob
 uint32_t overhead_sum_ps(const struct overhead_price *price, const struct bpfobj *obj);
 
 /*
- * overhead_forecast - before anything is attached: by the processor's speed and what is known of common traffic
- * (names.h).
+ * overhead_forecast - forecast the cost before anything is attached, by the processor's speed and the list of common
+ * traffic (names.h).
  */
 struct forecast overhead_forecast(const struct functab *tab, const struct attach_plan *plan,
 				  const struct attach_want *want);

@@ -11,7 +11,7 @@
 #include "options/opts.h"
 #include "select/select.h"
 
-/* What a trace will do, from the command line and the kernel: for the trace itself, list --plan and reports. */
+/* The plan of a trace, from the command line and the kernel: for the trace itself, list --plan and reports. */
 
 struct facts;
 struct functab;

@@ -513,7 +513,7 @@ static int run_loop(struct session *ses)
 		size_t seen;
 
 		taskscope_tick(ses->scope, &ses->bpfobj, now_ns);
-		/* other callers of read_rings are leaving functions out already, or come too late for that */
+		/* other callers of read_rings attach or detach functions already, or come too late to leave any out */
 		ses->is_tracing = true;
 		err = read_rings(ses, now_ns, SLACK_NS, &seen);
 		ses->is_tracing = false;
@@ -719,7 +719,7 @@ static const struct func *only_func(const struct functab *functab, bool of_start
 	return only;
 }
 
-/* --packet alone has no start functions: put_conditions adds it to the message. */
+/* With --packet alone, the message names traced functions; put_conditions adds which of their calls count. */
 static bool has_start_funcs(const struct opts *opts)
 {
 	return opts->graph_funcs.cnt || opts->presets.cnt || opts->filter;

@@ -17,7 +17,7 @@ struct taskscope_target {
 	uint64_t id;
 };
 
-/* Who is in a network namespace. */
+/* The kinds of tasks in a network namespace. */
 struct taskscope_netns {
 	uint32_t inum;
 	bool is_used;       /* tasks in scope */
@@ -46,7 +46,7 @@ struct taskscope {
 	uint64_t patience_ns;  /* until the next scan, then */
 	uint64_t scan_ns;      /* when it began ... */
 	uint64_t scan_took_ns; /* ... and how long it took */
-	uint32_t *stale_cpus;  /* whose gates do not fit */
+	uint32_t *stale_cpus;  /* CPUs whose gates do not fit */
 	size_t stale_cnt;
 	size_t stale_cap;
 	bool is_all_stale;
@@ -107,7 +107,7 @@ uint32_t taskscope_proc_id(const struct taskscope *sc, uint32_t tid);
 /* taskscope_take - take the record of a task: its ids, and whether it has moved. */
 void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_task_seen *seen);
 
-/* taskscope_settle - after all records that are there: the gates of CPUs follow where tasks moved that run there. */
+/* taskscope_settle - call it after all records that are there: sets the gates of the CPUs on which moved tasks run. */
 void taskscope_settle(struct taskscope *sc);
 
 /*
