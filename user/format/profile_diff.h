@@ -28,8 +28,8 @@ struct profile_diff {
 };
 
 /*
- * profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has. Return:
- * 0 or -ENOMEM.
+ * profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has.
+ * Return: 0 or -ENOMEM.
  */
 int profile_diff_text(const struct profile_diff *diff, struct strbuf *out);
 

@@ -116,8 +116,8 @@ void overhead_skip(struct overhead *ov);
 void overhead_tell(const struct overhead *ov, const struct leftout *lo);
 
 /*
- * overhead_drop - remove events of left-out functions from @events: their two ends are not detached at once. Return:
- * the number of remaining events.
+ * overhead_drop - remove events of left-out functions from @events: their two ends are not detached at once.
+ * Return: the number of remaining events.
  */
 size_t overhead_drop(const struct overhead *ov, struct event *events, size_t cnt);
 

@@ -397,8 +397,8 @@ static void say_windows(const struct session *ses)
 }
 
 /*
- * No more functions can be left out. Instead of ending the trace, leave all of them out most of the time. Return:
- * whether windows were begun.
+ * No more functions can be left out. Instead of ending the trace, leave all of them out most of the time.
+ * Return: whether windows were begun.
  */
 static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
 {
