@@ -190,6 +190,7 @@ TEST(the_first_name_of_a_recording_holds_from_the_beginning)
 {
 	start_without_proc();
 	follow("1: , 100 named sh, 200 named curl, 1: sh, 199: sh, 200: curl");
+	free_comms();
 	start_without_proc();
 	follow("100 ended sh, 1: sh");
 }

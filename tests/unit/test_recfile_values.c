@@ -252,6 +252,7 @@ TEST(values_at_the_edge_of_a_batch_come_with_their_event)
 		read_values(events, cnt, &types_cnt);
 		CHECK(!seen.err && seen.event_cnt == cnt);
 	}
+	free(events);
 }
 
 TEST(a_recording_with_values_cut_at_any_byte_gives_its_whole_chunks)

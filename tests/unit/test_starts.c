@@ -40,7 +40,8 @@ static const char *shown(const char *script)
 	SCRIPT_EACH(script, ev)
 	{
 		CHECK(!starts_feed(st, ev, 1, &out, &cnt) && all_cnt + cnt <= 64);
-		memcpy(all + all_cnt, out, cnt * sizeof(*out));
+		if (cnt)
+			memcpy(all + all_cnt, out, cnt * sizeof(*out));
 		all_cnt += cnt;
 	}
 	return script_text(all, all_cnt);

@@ -320,7 +320,7 @@ static bool json_is_plain(char c)
 void jsonw_part(struct jsonw *w, struct text text)
 {
 	struct strbuf *out = w->out;
-	const char *p = text.ptr;
+	const char *p = text.ptr ? text.ptr : "";
 	const char *end = p + text.len;
 
 	while (p < end) {

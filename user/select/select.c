@@ -376,11 +376,11 @@ static void tell_untyped(struct selection *sel, const char *name, const char *mo
 /* The next candidate that no pass has left out; @after NULL: the first one. */
 static struct candidate *next_open(const struct selection *sel, struct candidate *after)
 {
-	struct candidate *cand = after ? after + 1 : sel->cands;
+	size_t i = after ? (size_t)(after - sel->cands) + 1 : 0;
 
-	while (cand < sel->cands + sel->cand_cnt && cand->reason)
-		cand++;
-	return cand < sel->cands + sel->cand_cnt ? cand : NULL;
+	while (i < sel->cand_cnt && sel->cands[i].reason)
+		i++;
+	return i < sel->cand_cnt ? &sel->cands[i] : NULL;
 }
 
 /* ---- passes that find candidates ---- */
