@@ -620,7 +620,7 @@ static int members_copy(struct copy *copy, const struct btf_type *type, const in
 	return err;
 }
 
-/* What a struct has inside comes before it. */
+/* Copies the types of the members before the struct or union itself. */
 static int composite_copy(struct copy *copy, const struct btf_type *type)
 {
 	uint16_t cnt = btf_vlen(type);

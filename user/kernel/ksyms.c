@@ -88,10 +88,13 @@ int ksymnames_visit(const char *path, const char *begin, void (*visit)(void *ctx
 
 /* ---- the kernel's iterator ---- */
 
-/* What the kernel gives at a time (bpf_seq_read). */
+/* The kernel returns at most so much for one read (bpf_seq_read). */
 #define READ_BYTES 32768
 
-/* Called by libbpf for the program, which has another type until then: for this one libbpf would parse all of vmlinux's types. */
+/*
+ * libbpf calls this before it loads the program. Until then the program has another type: for a tracing program libbpf
+ * would parse all of vmlinux's types.
+ */
 static int attach_to(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long btf_id)
 {
 	opts->attach_btf_id = (__u32)btf_id;
@@ -185,7 +188,7 @@ static bool is_ended(const struct nfg_ksymrec *rec)
 	       (!rec->module_words || nfg_has_nul(module[rec->module_words - 1]));
 }
 
-/* Whether the @left bytes at @rec begin with a whole symbol. It gets its type as s_show() in kernel/kallsyms.c has it. */
+/* Return: whether the @left bytes at @rec begin with a whole symbol. Sets its type as s_show() in kernel/kallsyms.c does. */
 static bool accept(struct nfg_ksymrec *rec, size_t left)
 {
 	if (ksymrec_bytes(rec) > left || !is_ended(rec))

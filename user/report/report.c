@@ -139,6 +139,11 @@ void report_count_leftout(struct report_stats *stats, const struct leftout *lo)
 		stats->untraced_ns += lo->measured;
 }
 
+static bool replay_is_stopped(const struct report_config *config)
+{
+	return config->stop_cnt && *config->stop_cnt;
+}
+
 /* ---- recordings ---- */
 
 #define FOLLOW_WAIT_NS 100000000

@@ -92,9 +92,4 @@ uint64_t losses_total(const struct report_stats *stats);
 /* report_count_leftout - count what a recording says of functions that were left out. */
 void report_count_leftout(struct report_stats *stats, const struct leftout *lo);
 
-static inline bool replay_is_stopped(const struct report_config *config)
-{
-	return config->stop_cnt && *config->stop_cnt;
-}
-
 #endif

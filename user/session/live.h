@@ -69,7 +69,7 @@ struct session {
 	struct attach *attach;
 	struct overhead overhead;
 	struct learner learner;   /* empty without --learn */
-	struct windows windows;   /* empty without --duty */
+	struct windows windows;   /* without --duty only the time when links were made anew */
 	struct throttle throttle; /* empty without --max-events */
 	struct stackwatch stackwatch;
 	/* how it goes */

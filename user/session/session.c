@@ -206,19 +206,18 @@ static int detach_shared(struct session *ses, const struct leftout *lo)
 {
 	const uint64_t began_ns = host_time_ns();
 	size_t seen;
-	bool is_over; /* asked to stop meanwhile: the row still says how long nothing was traced */
 	int put_err;
 	int err = session_begin_gap(ses);
 
 	if (!err)
 		err = session_detach(ses, lo);
-	is_over = err == -EINTR;
 	if (!err)
 		err = read_rings(ses, host_time_ns(), SLACK_NS, &seen);
-	if (err && !is_over)
+	/* a request to stop meanwhile has its row, too */
+	if (err && err != -EINTR)
 		return err;
 	put_err = put_untraced(ses, windows_gap(&ses->windows, began_ns, host_time_ns()), 0);
-	if (is_over || put_err)
+	if (err || put_err)
 		return put_err ? put_err : err;
 	return session_end_gap(ses);
 }
