@@ -168,9 +168,10 @@ uint64_t loss_report_guard_cnt(const struct loss_report_sources *from)
 }
 
 /*
- * The kernel counts what programs missed for all tasks. A task in scope leaves a record where it may miss something:
- * it is marked while another is preempted inside a program (with sums, bpfobj_has_doubted), and an interrupt inside a
- * program that it called finds a call.
+ * The kernel counts what programs missed for all tasks together. With a scope, the number is taken to be that of other
+ * tasks as long as the trace has recorded nothing: a task in scope misses a call only while another task is preempted
+ * inside a program, which leaves a mark (with sums, bpfobj_has_doubted), or in an interrupt inside a program that one of
+ * its own calls runs, and that call has been recorded.
  */
 void loss_report_missed(struct loss_report *report, const struct loss_report_sources *from)
 {

@@ -353,7 +353,7 @@ static int make_comms(struct session *ses)
 		.read_process = read_process,
 		.refill = refill_comms,
 		.ctx = ses,
-		/* segments have the names of their tasks: a flight recorder asks for them at once */
+		/* each segment of a flight recorder has the names of its tasks: it seldom needs old ones */
 		.past_max = ses->opts->ring_bytes ? FLIGHT_NAMES : 0,
 	};
 
