@@ -42,6 +42,26 @@ void *vec_grow(void *items, size_t *cap, size_t cnt, size_t item_bytes);
 		vec_ret_;                                                                   \
 	})
 
+/*
+ * VEC_BISECT - the number of items before the first one for which @is_before is false, by a binary search.
+ *
+ * @is_before: an expression in the index @i; the items for which it is true come first. @cnt: of all items. A statement
+ * expression of type size_t.
+ */
+#define VEC_BISECT(i, cnt, is_before)                         \
+	({                                                    \
+		size_t low_ = 0;                              \
+		size_t high_ = (cnt);                         \
+		while (low_ < high_) {                        \
+			size_t i = low_ + (high_ - low_) / 2; \
+			if (is_before)                        \
+				low_ = i + 1;                 \
+			else                                  \
+				high_ = i;                    \
+		}                                             \
+		low_;                                         \
+	})
+
 /* Words of the command line; the strings are argv's. Zeroed: empty. */
 struct str_list {
 	const char **items;

@@ -165,18 +165,9 @@ void ftrace_list_free(struct ftrace_list *list)
 
 bool ftrace_list_has(const struct ftrace_list *list, uint64_t addr)
 {
-	size_t low = 0;
-	size_t high = list->cnt;
+	const size_t idx = VEC_BISECT(i, list->cnt, list->addrs[i] < addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (list->addrs[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < list->cnt && list->addrs[low] - addr <= PLACE_MAX_BYTES;
+	return idx < list->cnt && list->addrs[idx] - addr <= PLACE_MAX_BYTES;
 }
 
 /* ---- live patches ---- */
@@ -189,21 +180,6 @@ struct livepatch {
 	size_t cap;
 };
 
-static int ftracelist_func_add(struct livepatch *lp, const char *name)
-{
-	size_t len = strcspn(name, ",");
-
-	if (!name[len])
-		return 0;
-	if (VEC_RESERVE(lp->funcs, lp->cap, lp->cnt + 1))
-		return -ENOMEM;
-	lp->funcs[lp->cnt] = strndup(name, len);
-	if (!lp->funcs[lp->cnt])
-		return -ENOMEM;
-	lp->cnt++;
-	return 0;
-}
-
 /* Return: 0 or -ENOMEM; a directory that cannot be read counts as empty. */
 static int dir_read(struct livepatch *lp, const char *path, unsigned int level)
 {
@@ -213,15 +189,20 @@ static int dir_read(struct livepatch *lp, const char *path, unsigned int level)
 	int err = 0;
 
 	while (dir && !err && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		const char *name = entry->d_name;
+		const size_t len = strcspn(name, ",");
+
+		if (*name == '.')
 			continue;
-		if (level == LEVEL_CNT) {
-			err = ftracelist_func_add(lp, entry->d_name);
-			continue;
+		if (level < LEVEL_CNT) {
+			if (snprintf(below, sizeof(below), "%s/%s", path, name) <
+			    (int)sizeof(below))
+				err = dir_read(lp, below, level + 1);
+		} else if (name[len]) {
+			err = VEC_RESERVE(lp->funcs, lp->cap, lp->cnt + 1);
+			if (!err && !(lp->funcs[lp->cnt++] = strndup(name, len)))
+				err = -ENOMEM;
 		}
-		if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
-		    (int)sizeof(below))
-			err = dir_read(lp, below, level + 1);
 	}
 	if (dir)
 		closedir(dir);
@@ -241,10 +222,11 @@ struct livepatch *livepatch_new(const char *root)
 
 void livepatch_free(struct livepatch *lp)
 {
-	for (size_t i = 0; lp && i < lp->cnt; i++)
+	if (!lp)
+		return;
+	for (size_t i = 0; i < lp->cnt; i++)
 		free(lp->funcs[i]);
-	if (lp)
-		free(lp->funcs);
+	free(lp->funcs);
 	free(lp);
 }
 

@@ -49,28 +49,18 @@ static int read_full(int fd, void *buf, size_t len, uint64_t offset)
 	return 0;
 }
 
-static int header_read(int fd, Elf64_Ehdr *head)
-{
-	int err = read_full(fd, head, sizeof(*head), 0);
-
-	if (err)
-		return err == -EFAULT ? -ENOEXEC : err;
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head->e_ident[EI_DATA] != ELFDATA2LSB || head->e_phentsize != sizeof(Elf64_Phdr) ||
-	    !head->e_phnum || head->e_phnum >= SEGMENT_MAX_CNT)
-		return -ENOEXEC;
-	return 0;
-}
-
 static int segments_read(struct ktext *kt)
 {
 	Elf64_Phdr *phdrs;
 	Elf64_Ehdr head;
-	int err;
+	int err = read_full(kt->fd, &head, sizeof(head), 0);
 
-	err = header_read(kt->fd, &head);
 	if (err)
-		return err;
+		return err == -EFAULT ? -ENOEXEC : err;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_phentsize != sizeof(*phdrs) ||
+	    !head.e_phnum || head.e_phnum >= SEGMENT_MAX_CNT)
+		return -ENOEXEC;
 	kt->arch = arch_of_machine(head.e_machine);
 	if (!kt->arch)
 		return -ENOEXEC;
@@ -165,8 +155,7 @@ const struct arch *ktext_arch(const struct ktext *kt)
 
 struct addr_name {
 	uint64_t addr;
-	char *name;
-	size_t len;
+	struct text name; /* our copy */
 	bool is_told;
 };
 
@@ -209,7 +198,7 @@ void retaddr_free(struct retaddr *ra)
 	if (!ra)
 		return;
 	for (size_t i = 0; i < ra->name_cnt; i++)
-		free(ra->names[i].name);
+		free((char *)ra->names[i].name.ptr);
 	free(ra->names);
 	hash_release(&ra->by_addr);
 	free(ra->texts);
@@ -238,7 +227,7 @@ static struct addr_name *ktext_add(struct retaddr *ra, uint64_t addr, struct tex
 		return NULL;
 	}
 	added = &ra->names[ra->name_cnt++];
-	*added = (struct addr_name){ .addr = addr, .name = copy, .len = strlen(copy) };
+	*added = (struct addr_name){ .addr = addr, .name = text_from(copy) };
 	return added;
 }
 
@@ -247,28 +236,6 @@ int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name)
 	if (!addr || ktext_find(ra, addr))
 		return 0;
 	return ktext_add(ra, addr, name) ? 0 : -ENOMEM;
-}
-
-/*
- * The last function that begins at or before @addr; text_cnt if there is none. Of several names for one address it
- * takes the first, as the kernel does (get_symbol_pos).
- */
-static size_t text_before(const struct retaddr *ra, uint64_t addr)
-{
-	size_t low = 0;
-	size_t high = ra->text_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ra->texts[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	while (low > 1 && ra->texts[low - 2].addr == ra->texts[low - 1].addr)
-		low--;
-	return low ? low - 1 : ra->text_cnt;
 }
 
 static bool is_of_same(const struct ksym_text *a, const struct ksym_text *b)
@@ -291,24 +258,23 @@ static uint64_t end_of(const struct retaddr *ra, size_t idx)
 								       : page_end;
 }
 
-static void write_name(const struct retaddr *ra, uint64_t addr, char *buf, size_t cap)
+/* Add the name of @addr under @key. Return: NULL: no memory */
+static struct addr_name *name_addr(struct retaddr *ra, uint64_t key, uint64_t addr)
 {
-	size_t idx = text_before(ra, addr);
+	size_t cnt = VEC_BISECT(i, ra->text_cnt, ra->texts[i].addr <= addr);
 	const struct ksym_text *text;
+	char buf[640];
 
-	if (idx == ra->text_cnt || addr >= end_of(ra, idx)) {
-		snprintf(buf, cap, "%s", ra->text_cnt ? "bpf_trampoline" : "?");
-		return;
-	}
-	text = &ra->texts[idx];
-	snprintf(buf, cap, "%s+0x%" PRIx64 "/0x%" PRIx64 "%s%s%s", text->name, addr - text->addr,
-		 end_of(ra, idx) - text->addr, text->module ? " [" : "",
+	/* of several names for one address the first, as the kernel does (get_symbol_pos) */
+	while (cnt > 1 && ra->texts[cnt - 2].addr == ra->texts[cnt - 1].addr)
+		cnt--;
+	if (!cnt || addr >= end_of(ra, cnt - 1))
+		return ktext_add(ra, key, text_from(ra->text_cnt ? "bpf_trampoline" : "?"));
+	text = &ra->texts[cnt - 1];
+	snprintf(buf, sizeof(buf), "%s+0x%" PRIx64 "/0x%" PRIx64 "%s%s%s", text->name,
+		 addr - text->addr, end_of(ra, cnt - 1) - text->addr, text->module ? " [" : "",
 		 text->module ? text->module : "", text->module ? "]" : "");
-}
-
-static bool is_frame(uint64_t addr)
-{
-	return addr >> 62 == 1;
+	return ktext_add(ra, key, text_from(buf));
 }
 
 /* Add all frames of the stack at once. */
@@ -321,10 +287,7 @@ static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
 	if (ra->stack && !ktext_find(ra, RETADDR_FRAME(nr, 0)))
 		cnt = ra->stack(ra->stack_ctx, nr, addrs);
 	for (uint32_t i = 0; i < cnt; i++) {
-		char buf[640];
-
-		write_name(ra, addrs[i], buf, sizeof(buf));
-		if (!ktext_add(ra, RETADDR_FRAME(nr, i), text_from(buf)))
+		if (!name_addr(ra, RETADDR_FRAME(nr, i), addrs[i]))
 			return NULL;
 	}
 	return ktext_find(ra, key);
@@ -334,35 +297,28 @@ static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
 static struct addr_name *get(struct retaddr *ra, uint64_t addr)
 {
 	struct addr_name *found = ktext_find(ra, addr);
-	char buf[640];
 
 	if (found || !addr)
 		return found;
-	if (is_frame(addr))
-		return get_frame(ra, addr);
-	write_name(ra, addr, buf, sizeof(buf));
-	return ktext_add(ra, addr, text_from(buf));
+	return RETADDR_IS_FRAME(addr) ? get_frame(ra, addr) : name_addr(ra, addr, addr);
 }
 
 struct text retaddr_get(struct retaddr *ra, uint64_t addr)
 {
 	const struct addr_name *found = get(ra, addr);
 
-	return found ? (struct text){ found->name, found->len } : (struct text){ 0 };
+	return found ? found->name : (struct text){ 0 };
 }
 
 bool retaddr_get_new(struct retaddr *ra, uint64_t addr, struct text *name)
 {
 	struct addr_name *found = get(ra, addr);
+	bool is_new = found && !found->is_told;
 
-	*name = (struct text){ 0 };
-	if (!found)
-		return false;
-	*name = (struct text){ found->name, found->len };
-	if (found->is_told)
-		return false;
-	found->is_told = true;
-	return true;
+	*name = found ? found->name : (struct text){ 0 };
+	if (found)
+		found->is_told = true;
+	return is_new;
 }
 
 void retaddr_forget_given(struct retaddr *ra)

@@ -86,6 +86,7 @@ void retaddr_forget_given(struct retaddr *ra);
  * it as an address, so recordings store frames like addresses.
  */
 #define RETADDR_FRAME(nr, idx) (1ull << 62 | (uint64_t)(nr) << 8 | (idx))
+#define RETADDR_IS_FRAME(key)  ((key) >> 62 == 1)
 
 /* Reads a stack. @addrs: room for NFG_STACK_FRAMES. Return: the number of frames. */
 typedef uint32_t (*retaddr_stack)(void *ctx, uint32_t nr, uint64_t *addrs);
