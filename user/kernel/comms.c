@@ -182,15 +182,9 @@ static struct span *last_of(const struct owner *owner)
 
 static void set_name(struct span *span, const char *comm, size_t len)
 {
+	span->is_known = true;
 	span->len = (uint8_t)len;
 	memcpy(span->comm, comm, len);
-}
-
-static bool comms_has_name(const struct span *span, const char *comm)
-{
-	size_t len = strnlen(comm, COMMS_BYTES);
-
-	return span->len == len && !memcmp(span->comm, comm, len);
 }
 
 static void put_past(struct comms *comms, struct span *span)
@@ -246,13 +240,20 @@ static struct span *add_span(struct comms *comms, struct owner *owner, uint64_t 
 		span->tgid = last->tgid;
 		span->place = last->place;
 	}
-	if (comm) {
-		span->is_known = true;
+	if (comm)
 		set_name(span, comm, strnlen(comm, COMMS_BYTES));
-	}
 	owner->spans[owner->cnt++] = span;
 	owner->over_ns = 0;
 	return span;
+}
+
+/* The last name of @tid; if there is none, one that is not yet known, from the beginning. Return: NULL: no memory */
+static struct span *last_make(struct comms *comms, uint32_t tid)
+{
+	struct owner *owner = owner_make(comms, tid);
+	struct span *last = owner ? last_of(owner) : NULL;
+
+	return owner && !last ? add_span(comms, owner, 0, NULL) : last;
 }
 
 /* The name until @time_ns was @comm. */
@@ -265,22 +266,10 @@ static void was_called(struct comms *comms, struct owner *owner, uint64_t time_n
 	} else if (owner->over_ns) {
 		add_span(comms, owner, owner->over_ns, comm);
 	} else if (!last->is_known) {
-		last->is_known = true;
 		set_name(last, comm, strnlen(comm, COMMS_BYTES));
-	} else if (!comms_has_name(last, comm)) {
+	} else if (last->len != strnlen(comm, COMMS_BYTES) || memcmp(last->comm, comm, last->len)) {
 		add_span(comms, owner, time_ns, comm);
 	}
-}
-
-/* The name from @time_ns on is @comm. */
-static void is_called(struct comms *comms, struct owner *owner, uint64_t time_ns, const char *comm)
-{
-	struct span *last = last_of(owner);
-
-	if (!last || (!last->is_known && !owner->over_ns))
-		was_called(comms, owner, time_ns, comm);
-	else if (owner->over_ns || !comms_has_name(last, comm))
-		add_span(comms, owner, time_ns, comm);
 }
 
 /* Record the process of a task whose name just changed. */
@@ -292,17 +281,13 @@ static void set_process(const struct owner *owner, uint32_t tgid)
 		last->tgid = tgid;
 }
 
-static bool tells_name(uint32_t kind)
-{
-	return kind != NFG_TASK_MOVED && kind != NFG_TASK_FOUND;
-}
-
 void comms_take(struct comms *comms, const struct nfg_task_rec *rec)
 {
 	const char *comm = (const char *)rec->comm;
 	struct owner *owner = NULL;
+	struct span *born;
 
-	if (rec->tid && tells_name(rec->kind))
+	if (rec->tid && rec->kind != NFG_TASK_MOVED && rec->kind != NFG_TASK_FOUND)
 		owner = owner_make(comms, rec->tid);
 	if (!owner)
 		return;
@@ -310,11 +295,16 @@ void comms_take(struct comms *comms, const struct nfg_task_rec *rec)
 		set_process(owner, rec->tgid);
 	switch (rec->kind) {
 	case NFG_TASK_BORN:
-		if (add_span(comms, owner, rec->time_ns, comm))
-			last_of(owner)->tgid = rec->tgid;
+		born = add_span(comms, owner, rec->time_ns, comm);
+		if (born)
+			born->tgid = rec->tgid;
 		break;
 	case NFG_TASK_NAMED:
-		is_called(comms, owner, rec->time_ns, comm);
+		if (last_of(owner) &&
+		    owner->over_ns) /* from here on, not from the last task's end on */
+			add_span(comms, owner, rec->time_ns, comm);
+		else
+			was_called(comms, owner, rec->time_ns, comm);
 		break;
 	case NFG_TASK_RENAMED:
 		was_called(comms, owner, rec->time_ns, comm);
@@ -346,21 +336,16 @@ static struct span *add_same(struct comms *comms, struct owner *owner, uint64_t 
 
 void comms_take_process(struct comms *comms, uint32_t tid, uint64_t since_ns, uint32_t tgid)
 {
-	struct owner *owner = owner_make(comms, tid);
-	struct span *last;
+	struct span *last = last_make(comms, tid);
+	struct owner *owner;
 
-	if (!owner)
-		return;
-	last = last_of(owner);
-	if (!last)
-		last = add_span(comms, owner, 0, NULL);
 	if (!last)
 		return;
-	if (last->since_ns < since_ns && last->tgid && last->tgid != tgid) {
-		add_same(comms, owner, since_ns);
-	} else if (!last->tgid) {
+	owner = last->owner;
+	if (!last->tgid)
 		last->tgid = tgid;
-	}
+	else if (last->since_ns < since_ns && last->tgid != tgid)
+		add_same(comms, owner, since_ns);
 	for (uint32_t i = owner->cnt; i-- > owner->first && owner->spans[i]->since_ns >= since_ns;)
 		owner->spans[i]->tgid = tgid;
 }
@@ -396,68 +381,52 @@ void comms_trim(struct comms *comms)
 /* The name that is valid at @time_ns, or NULL. */
 static struct span *span_at(const struct owner *owner, uint64_t time_ns)
 {
-	uint32_t from = owner->first;
-	uint32_t to = owner->cnt;
+	size_t begun_cnt = VEC_BISECT(i, owner->cnt - owner->first,
+				      owner->spans[owner->first + i]->since_ns <= time_ns);
 
-	while (from < to) {
-		uint32_t mid = from + (to - from) / 2;
-
-		if (owner->spans[mid]->since_ns <= time_ns)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from > owner->first ? owner->spans[from - 1] : NULL;
+	return begun_cnt ? owner->spans[owner->first + begun_cnt - 1] : NULL;
 }
 
-static bool is_open(const struct span *span)
+/* Whether it is the name that the task has now. */
+static bool is_current(const struct span *span)
 {
-	return span && !span->is_known && span == last_of(span->owner) && !span->owner->over_ns;
+	return span && span == last_of(span->owner) && !span->owner->over_ns;
 }
 
 static struct span *find_span(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
-	struct owner *owner = comms_owner_of(comms, tid);
+	const struct owner *owner = comms_owner_of(comms, tid);
 
 	if (owner && last_of(owner))
 		return span_at(owner, time_ns);
 	if (!comms->source.read || time_ns < comms->forgotten_ns)
 		return NULL;
-	owner = owner_make(comms, tid);
-	return owner ? add_span(comms, owner, 0, NULL) : NULL;
-}
-
-/* Whether the name just read may be outdated. */
-static bool may_be_stale(const struct span *span)
-{
-	return span->since_ns && host_time_ns() - span->since_ns < SETTLE_NS;
+	return last_make(comms, tid);
 }
 
 /*
- * Read the name from /proc. The record of a renaming is written before the name changes. So if there is no such record
- * after /proc was read, the name is current.
+ * As find_span, with its name: from /proc if it is not yet known. The record of a renaming is written before the name
+ * changes. So if there is no such record after /proc was read, the name is current.
  */
-static struct span *learn_name(struct comms *comms, struct span *span, uint64_t time_ns)
-{
-	struct owner *owner = span->owner;
-	char comm[COMMS_BYTES];
-	size_t len = comms->source.read(comms->source.ctx, owner->tid, comm);
-
-	if (comms->source.refill)
-		comms->source.refill(comms->source.ctx);
-	span = span_at(owner, time_ns);
-	if (!is_open(span))
-		return span;
-	set_name(span, comm, len);
-	span->is_known = !may_be_stale(span);
-	return span;
-}
-
 static struct span *get_span(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
 	struct span *span = find_span(comms, tid, time_ns);
+	const struct owner *owner;
+	char comm[COMMS_BYTES];
+	size_t len;
 
-	return is_open(span) && comms->source.read ? learn_name(comms, span, time_ns) : span;
+	if (!is_current(span) || span->is_known || !comms->source.read)
+		return span;
+	owner = span->owner;
+	len = comms->source.read(comms->source.ctx, tid, comm);
+	if (comms->source.refill)
+		comms->source.refill(comms->source.ctx);
+	span = span_at(owner, time_ns);
+	if (is_current(span) && !span->is_known) {
+		set_name(span, comm, len);
+		span->is_known = !span->since_ns || host_time_ns() - span->since_ns >= SETTLE_NS;
+	}
+	return span;
 }
 
 struct text comms_get(struct comms *comms, uint32_t tid, uint64_t time_ns)
@@ -473,20 +442,19 @@ struct text comms_get(struct comms *comms, uint32_t tid, uint64_t time_ns)
 uint32_t comms_process(struct comms *comms, uint32_t tid, uint64_t time_ns)
 {
 	struct span *span = tid ? find_span(comms, tid, time_ns) : NULL;
-	struct owner *owner;
+	const struct owner *owner;
 	uint32_t tgid;
 
-	if (!span || span->tgid || span->is_process_asked || !comms->source.read_process)
+	if (!is_current(span) || span->tgid || span->is_process_asked ||
+	    !comms->source.read_process)
 		return span ? span->tgid : 0;
 	owner = span->owner;
-	if (span != last_of(owner) || owner->over_ns)
-		return 0;
 	tgid = comms->source.read_process(comms->source.ctx, tid);
 	/* the records now tell what happened to the task meanwhile */
 	if (comms->source.refill)
 		comms->source.refill(comms->source.ctx);
 	span = span_at(owner, time_ns);
-	if (!span || span != last_of(owner) || owner->over_ns)
+	if (!is_current(span))
 		return span ? span->tgid : 0;
 	span->is_process_asked = true;
 	if (!span->tgid)
@@ -521,46 +489,21 @@ void comms_untell(struct comms *comms)
 
 /* ---- places ---- */
 
-static bool is_placed(const struct span *span)
-{
-	return span->place.cgroup_id || span->place.netns;
-}
-
-static bool is_at(const struct span *span, struct task_place place)
-{
-	return span->place.cgroup_id == place.cgroup_id && span->place.netns == place.netns;
-}
-
 void comms_take_place(struct comms *comms, uint32_t tid, uint64_t since_ns, struct task_place place)
 {
-	struct owner *owner = owner_make(comms, tid);
-	struct span *last = owner ? last_of(owner) : NULL;
+	struct span *last = last_make(comms, tid);
+	struct owner *owner;
 
-	if (owner && !last)
-		last = add_span(comms, owner, 0, NULL);
 	if (!last)
 		return;
-	if (!is_placed(last))
+	owner = last->owner;
+	if (!last->place.cgroup_id && !last->place.netns)
 		last->place = place;
-	else if (last->since_ns < since_ns && !is_at(last, place))
+	else if (last->since_ns < since_ns &&
+		 (last->place.cgroup_id != place.cgroup_id || last->place.netns != place.netns))
 		add_same(comms, owner, since_ns);
 	for (uint32_t i = owner->cnt; i-- > owner->first && owner->spans[i]->since_ns >= since_ns;)
 		owner->spans[i]->place = place;
-}
-
-/* Read the name now: it may change before a row asks for it. */
-static void learn_now(struct comms *comms, struct owner *owner)
-{
-	struct span *last = last_of(owner);
-	char comm[COMMS_BYTES];
-	size_t len = 0;
-
-	if (is_open(last) && comms->source.read)
-		len = comms->source.read(comms->source.ctx, owner->tid, comm);
-	if (!len)
-		return;
-	set_name(last, comm, len);
-	last->is_known = true;
 }
 
 /* Move all threads of a process to another cgroup. Each keeps its own network namespace. */
@@ -568,15 +511,20 @@ static void move_process(struct comms *comms, const struct nfg_task_seen *seen,
 			 void (*changed)(void *ctx, uint32_t tid), void *ctx)
 {
 	for (uint32_t i = 0; i < comms->owner_cnt; i++) {
-		struct owner *owner = comms->owners[i];
-		const struct span *last = last_of(owner);
-		struct task_place place = { .cgroup_id = seen->cgroup_id };
+		const struct owner *owner = comms->owners[i];
+		struct span *last = last_of(owner);
+		char comm[COMMS_BYTES];
+		size_t len = 0;
 
-		if (!last || owner->over_ns || last->tgid != seen->task.tgid)
+		if (!is_current(last) || last->tgid != seen->task.tgid)
 			continue;
-		place.netns = last->place.netns;
-		learn_now(comms, owner);
-		comms_take_place(comms, owner->tid, seen->task.time_ns, place);
+		/* the name may change before a row asks for it */
+		if (!last->is_known && comms->source.read)
+			len = comms->source.read(comms->source.ctx, owner->tid, comm);
+		if (len)
+			set_name(last, comm, len);
+		comms_take_place(comms, owner->tid, seen->task.time_ns,
+				 (struct task_place){ seen->cgroup_id, last->place.netns });
 		changed(ctx, owner->tid);
 	}
 }
