@@ -22,37 +22,16 @@
 #include "kernel/kbtf.h"
 #include "ksyms.skel.h"
 
-/* "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]" */
-struct line {
-	char type;
-	char *name;
-	const char *module; /* "": the kernel's own */
-};
-
-static bool ksyms_line_read(char *text, struct line *line)
-{
-	char *type = strchr(text, ' ');
-	char *end;
-
-	if (!type || !type[1] || type[2] != ' ')
-		return false;
-	line->type = type[1];
-	line->name = type + 3;
-	end = line->name + strcspn(line->name, "\t\n");
-	line->module = *end == '\t' ? end + 1 : "";
-	*end = '\0';
-	return true;
-}
-
-static bool is_function(const struct line *line)
+/* @module: with brackets; "": the kernel's own. */
+static bool is_function(char type, const char *name, const char *module)
 {
 	static const char *const others[] = { "__pfx_", "__cfi_", "__UNIQUE_ID" };
 
-	if (!*line->name || !strchr("tTwW", line->type) || strchr(line->name, '.') ||
-	    !strncmp(line->module, "[bpf]", 5) || !strncmp(line->module, "[__builtin", 10))
+	if (!*name || !strchr("tTwW", type) || strchr(name, '.') || !strncmp(module, "[bpf]", 5) ||
+	    !strncmp(module, "[__builtin", 10))
 		return false;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (!strncmp(line->name, others[i], strlen(others[i])))
+		if (!strncmp(name, others[i], strlen(others[i])))
 			return false;
 	}
 	return true;
@@ -70,15 +49,25 @@ int ksymnames_visit(const char *path, const char *begin, void (*visit)(void *ctx
 
 	if (!file)
 		return -errno;
+	/* "ADDRESS TYPE NAME" or "ADDRESS TYPE NAME\t[MODULE]" */
 	while (getline(&text, &size, file) > 0) {
-		struct line line;
+		char *type = strchr(text, ' ');
+		const char *module = "";
+		char *name;
+		char *end;
 
-		if (!ksyms_line_read(text, &line))
+		if (!type || !type[1] || type[2] != ' ')
 			continue;
-		if (!strcmp(line.name, "_sinittext") || !strcmp(line.name, "_einittext"))
-			is_boot = line.name[1] == 's';
-		else if (!is_boot && !strncmp(line.name, begin, len) && is_function(&line))
-			visit(ctx, line.name);
+		name = type + 3;
+		end = name + strcspn(name, "\t\n");
+		if (*end == '\t')
+			module = end + 1;
+		*end = '\0';
+		if (!strcmp(name, "_sinittext") || !strcmp(name, "_einittext"))
+			is_boot = name[1] == 's';
+		else if (!is_boot && !strncmp(name, begin, len) &&
+			 is_function(type[1], name, module))
+			visit(ctx, name);
 	}
 	err = ferror(file) ? -EIO : 0;
 	free(text);
@@ -134,20 +123,6 @@ static int iter_load(const struct kbtf *kb)
 	return err;
 }
 
-/*
- * The handler stays registered: after the last one has gone, libbpf before 1.3 uses freed memory.
- * Return: the iterator's descriptor or -errno.
- */
-static int iter_open(const struct kbtf *kb, uint32_t btf_id)
-{
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)btf_id,
-		    .prog_prepare_load_fn = attach_to);
-	int err = libbpf_register_prog_handler("iter/ksym", BPF_PROG_TYPE_RAW_TRACEPOINT,
-					       BPF_TRACE_ITER, &opts);
-
-	return err < 0 ? err : iter_load(kb);
-}
-
 static int iter_read(int fd, struct strbuf *recs)
 {
 	ssize_t len;
@@ -166,9 +141,17 @@ static int iter_read(int fd, struct strbuf *recs)
 int ksymiter_read(struct strbuf *recs, const struct kbtf *kb)
 {
 	const uint32_t btf_id = kbtf_func_id(kb, "bpf_iter_ksym");
-	int fd = btf_id ? iter_open(kb, btf_id) : -EOPNOTSUPP;
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)btf_id,
+		    .prog_prepare_load_fn = attach_to);
 	int err;
+	int fd;
 
+	if (!btf_id)
+		return -EOPNOTSUPP;
+	/* the handler stays: after the last one has gone, libbpf before 1.3 uses freed memory */
+	err = libbpf_register_prog_handler("iter/ksym", BPF_PROG_TYPE_RAW_TRACEPOINT,
+					   BPF_TRACE_ITER, &opts);
+	fd = err < 0 ? err : iter_load(kb);
 	if (fd < 0)
 		return fd;
 	err = iter_read(fd, recs);
@@ -178,20 +161,16 @@ int ksymiter_read(struct strbuf *recs, const struct kbtf *kb)
 
 /* ---- the program's output ---- */
 
-/* Whether each name ends in its last word. */
-static bool is_ended(const struct nfg_ksymrec *rec)
-{
-	const uint64_t *words = (const uint64_t *)(rec + 1);
-	const uint64_t *module = words + rec->name_words;
-
-	return rec->name_words && nfg_has_nul(module[-1]) &&
-	       (!rec->module_words || nfg_has_nul(module[rec->module_words - 1]));
-}
-
 /* Return: whether the @left bytes at @rec begin with a whole symbol. Sets its type as s_show() in kernel/kallsyms.c does. */
 static bool accept(struct nfg_ksymrec *rec, size_t left)
 {
-	if (ksymrec_bytes(rec) > left || !is_ended(rec))
+	const uint64_t *module = (const uint64_t *)(rec + 1) + rec->name_words;
+
+	if (ksymrec_bytes(rec) > left || !rec->name_words)
+		return false;
+	/* each name ends in its last word */
+	if (!nfg_has_nul(module[-1]) ||
+	    (rec->module_words && !nfg_has_nul(module[rec->module_words - 1])))
 		return false;
 	if (!*ksymrec_name(rec))
 		rec->type = 0;
@@ -295,33 +274,30 @@ static void line_take(struct strbuf *recs, char *line, char *eol)
 	rec_put(recs, line, name, module);
 }
 
-/* Consume whole lines; the start of the next one stays. There is room for a byte after the text. */
-static void lines_take(struct strbuf *recs, struct strbuf *text)
-{
-	char *line = text->ptr;
-	char *end = text->ptr + text->len;
-	char *eol;
-
-	while ((eol = memchr(line, '\n', (size_t)(end - line)))) {
-		line_take(recs, line, eol);
-		line = eol + 1;
-	}
-	text->len = (size_t)(end - line);
-	memmove(text->ptr, line, text->len);
-}
-
+/* @text: for the lines; there is always room for a byte after them. */
 static int fd_read(struct strbuf *recs, struct strbuf *text, int fd)
 {
 	ssize_t len;
 
 	do {
+		char *line;
+		char *end;
+		char *eol;
+
 		if (!strbuf_reserve(text, READ_LEAST))
 			return -ENOMEM;
 		len = read(fd, text->ptr + text->len, text->cap - text->len - 1);
 		if (len < 0)
 			return -errno;
-		text->len += (size_t)len;
-		lines_take(recs, text);
+		line = text->ptr;
+		end = line + text->len + len;
+		while ((eol = memchr(line, '\n', (size_t)(end - line)))) {
+			line_take(recs, line, eol);
+			line = eol + 1;
+		}
+		/* the start of the next line stays */
+		text->len = (size_t)(end - line);
+		memmove(text->ptr, line, text->len);
 	} while (len > 0);
 	line_take(recs, text->ptr, text->ptr + text->len);
 	return strbuf_ok(recs) ? 0 : -ENOMEM;
@@ -358,21 +334,9 @@ struct ksyms {
 	size_t module_cap;
 };
 
-/* Where in the file a line is. */
-struct place {
-	bool is_boot;       /* between _sinittext and _einittext */
-	bool is_gone;       /* in a module's second group */
-	const char *module; /* the group's module; NULL: the kernel */
-};
-
 static struct nfg_ksymrec *rec_at(const struct ksyms *ks, uint32_t idx)
 {
 	return (struct nfg_ksymrec *)(ks->recs.ptr + (size_t)idx * NFG_KSYMREC_WORD);
-}
-
-static uint32_t rec_idx(const struct ksyms *ks, const struct nfg_ksymrec *rec)
-{
-	return (uint32_t)((size_t)((const char *)rec - ks->recs.ptr) / NFG_KSYMREC_WORD);
 }
 
 /* @rec: the previous one, NULL at first. Return: NULL when there are no more. */
@@ -413,22 +377,6 @@ static int module_begin(struct ksyms *ks, const char *module, bool *has_begun)
 	return 0;
 }
 
-/* Goes on to the place of @rec. Return: 0 or -ENOMEM. */
-static int place_next(struct ksyms *ks, struct place *at, const struct nfg_ksymrec *rec)
-{
-	const char *name = ksymrec_name(rec);
-	const char *module = ksymrec_module(rec);
-	int err = 0;
-
-	if (rec->name_words == 2 && *name == '_')
-		at->is_boot =
-			(at->is_boot || !strcmp(name, "_sinittext")) && strcmp(name, "_einittext");
-	if (module && (!at->module || strcmp(at->module, module) != 0))
-		err = module_begin(ks, module, &at->is_gone);
-	at->module = module;
-	return err;
-}
-
 /* Nops before a function: a quarter of all lines since 6.2, and never looked up. */
 static bool is_padding(const struct nfg_ksymrec *rec)
 {
@@ -446,12 +394,13 @@ static bool is_text(const struct nfg_ksymrec *rec)
 }
 
 /* Link the record to the others of its name. Return: 0 or -ENOMEM. */
-static int name_index(struct ksyms *ks, struct nfg_ksymrec *rec)
+static int rec_index(struct ksyms *ks, struct nfg_ksymrec *rec)
 {
 	const char *name = ksymrec_name(rec);
 	uint64_t hash = hash_bytes(name, strlen(name));
 	struct nfg_ksymrec *first = first_of(ks, name, hash);
-	uint32_t idx = rec_idx(ks, rec);
+	uint32_t idx = (uint32_t)((size_t)((char *)rec - ks->recs.ptr) / NFG_KSYMREC_WORD);
+	int err = 0;
 
 	if (!first) {
 		rec->link = idx;
@@ -462,15 +411,10 @@ static int name_index(struct ksyms *ks, struct nfg_ksymrec *rec)
 	}
 	if (rec->flags & KSYMREC_INIT)
 		first->flags |= KSYMREC_ANY_INIT;
-	return first == rec ? hash_add(&ks->by_name, hash, idx) : 0;
-}
-
-static int rec_index(struct ksyms *ks, struct nfg_ksymrec *rec)
-{
-	int err = name_index(ks, rec);
-
+	if (first == rec)
+		err = hash_add(&ks->by_name, hash, idx);
 	if (!err && rec->module_words && rec->addr && is_text(rec))
-		err = hash_add(&ks->by_addr, hash_u64(rec->addr), rec_idx(ks, rec));
+		err = hash_add(&ks->by_addr, hash_u64(rec->addr), idx);
 	return err;
 }
 
@@ -500,24 +444,9 @@ static void strip_hash(struct nfg_ksymrec *rec)
 
 static int recs_index(struct ksyms *ks)
 {
-	struct place at = { 0 };
-	int err = 0;
-
-	for (struct nfg_ksymrec *rec = NULL; !err && (rec = rec_next(ks, rec));) {
-		if (!rec->type)
-			continue;
-		strip_hash(rec);
-		err = place_next(ks, &at, rec);
-		if (at.is_boot || (at.module && at.is_gone))
-			rec->flags |= KSYMREC_INIT;
-		if (!err && !is_padding(rec))
-			err = rec_index(ks, rec);
-	}
-	return err;
-}
-
-static int tables_make(struct ksyms *ks)
-{
+	const char *last_module = NULL;
+	bool is_boot = false; /* between _sinittext and _einittext */
+	bool is_gone = false; /* in a module's second group */
 	int err;
 
 	if (ks->recs.len / NFG_KSYMREC_WORD >= UINT32_MAX / 4)
@@ -525,7 +454,25 @@ static int tables_make(struct ksyms *ks)
 	for (struct nfg_ksymrec *rec = NULL; (rec = rec_next(ks, rec));)
 		ks->rec_cnt++;
 	err = hash_reserve(&ks->by_name, (uint32_t)ks->rec_cnt);
-	return err ? err : recs_index(ks);
+	for (struct nfg_ksymrec *rec = NULL; !err && (rec = rec_next(ks, rec));) {
+		const char *name = ksymrec_name(rec);
+		const char *module = ksymrec_module(rec);
+
+		if (!rec->type)
+			continue;
+		strip_hash(rec);
+		if (rec->name_words == 2 && *name == '_')
+			is_boot = (is_boot || !strcmp(name, "_sinittext")) &&
+				  strcmp(name, "_einittext");
+		if (module && (!last_module || strcmp(last_module, module) != 0))
+			err = module_begin(ks, module, &is_gone);
+		last_module = module;
+		if (is_boot || (module && is_gone))
+			rec->flags |= KSYMREC_INIT;
+		if (!err && !is_padding(rec))
+			err = rec_index(ks, rec);
+	}
+	return err;
 }
 
 /* Takes the records; none if @err is set. */
@@ -538,7 +485,7 @@ static int ksyms_of(struct ksyms **out, struct strbuf *recs, int err)
 		return err ? err : -ENOMEM;
 	}
 	ks->recs = *recs;
-	err = tables_make(ks);
+	err = recs_index(ks);
 	if (err)
 		ksyms_free(ks);
 	else
