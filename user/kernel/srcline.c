@@ -132,48 +132,35 @@ struct vmlinux_id vmlinux_running_id(void)
 
 /* ---- the image ---- */
 
-static int add_symbol(struct vmlinux *vm, const GElf_Sym *sym, const char *name)
-{
-	const int type = GELF_ST_TYPE(sym->st_info);
-
-	if ((type != STT_FUNC && type != STT_NOTYPE) || sym->st_shndx == SHN_UNDEF || !name ||
-	    !*name || *name == '$') /* "$x" marks the start of code on arm64, ten thousand times */
-		return 0;
-	if (VEC_RESERVE(vm->symbols, vm->symbol_cap, vm->symbol_cnt + 1) ||
-	    hash_add(&vm->by_name, hash_bytes(name, strlen(name)), (uint32_t)vm->symbol_cnt))
-		return -ENOMEM;
-	vm->symbols[vm->symbol_cnt++] = (struct symbol){
-		.addr = sym->st_value,
-		.size = sym->st_size,
-		.name = name,
-	};
-	return 0;
-}
-
 static int read_symbols(struct vmlinux *vm, Elf_Scn *section, const GElf_Shdr *head)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	const size_t cnt = head->sh_entsize ? head->sh_size / head->sh_entsize : 0;
-	int err = 0;
 
 	if (!data || cnt > INT_MAX)
 		return -ENODATA;
-	for (size_t i = 0; i < cnt && !err; i++) {
+	for (size_t i = 0; i < cnt; i++) {
+		const char *name;
 		GElf_Sym sym;
+		int type;
 
 		if (!gelf_getsym(data, (int)i, &sym))
 			return -ENODATA;
-		err = add_symbol(vm, &sym, elf_strptr(vm->elf, head->sh_link, sym.st_name));
+		type = GELF_ST_TYPE(sym.st_info);
+		name = elf_strptr(vm->elf, head->sh_link, sym.st_name);
+		if ((type != STT_FUNC && type != STT_NOTYPE) || sym.st_shndx == SHN_UNDEF ||
+		    !name || !*name)
+			continue;
+		if (*name == '$') /* "$x" marks the start of code on arm64, ten thousand times */
+			continue;
+		if (VEC_RESERVE(vm->symbols, vm->symbol_cap, vm->symbol_cnt + 1) ||
+		    hash_add(&vm->by_name, hash_bytes(name, strlen(name)),
+			     (uint32_t)vm->symbol_cnt))
+			return -ENOMEM;
+		vm->symbols[vm->symbol_cnt++] =
+			(struct symbol){ .addr = sym.st_value, .size = sym.st_size, .name = name };
 	}
-	return err;
-}
-
-static void read_notes(struct vmlinux *vm, Elf_Scn *section)
-{
-	Elf_Data *data = elf_rawdata(section, NULL);
-
-	if (data && data->d_buf && !vm->id.len)
-		vm->id = vmlinux_parse_notes(data->d_buf, data->d_size);
+	return 0;
 }
 
 static int read_sections(struct vmlinux *vm)
@@ -186,8 +173,9 @@ static int read_sections(struct vmlinux *vm)
 	if (elf_getshdrstrndx(vm->elf, &names))
 		return -ENODATA;
 	while (!err && (section = elf_nextscn(vm->elf, section)) != NULL) {
-		GElf_Shdr head;
+		const Elf_Data *notes = NULL;
 		const char *name;
+		GElf_Shdr head;
 
 		if (!gelf_getshdr(section, &head))
 			return -ENODATA;
@@ -196,7 +184,9 @@ static int read_sections(struct vmlinux *vm)
 		    (!strcmp(name, ".debug_line") || !strcmp(name, ".zdebug_line")))
 			has_lines = true;
 		if (head.sh_type == SHT_NOTE)
-			read_notes(vm, section);
+			notes = elf_rawdata(section, NULL);
+		if (notes && notes->d_buf && !vm->id.len)
+			vm->id = vmlinux_parse_notes(notes->d_buf, notes->d_size);
 		if (head.sh_type == SHT_SYMTAB)
 			err = read_symbols(vm, section, &head);
 	}
@@ -236,12 +226,6 @@ void vmlinux_free(struct vmlinux *vm)
 	hash_release(&vm->by_name);
 	free(vm->symbols);
 	free(vm);
-}
-
-/* vmlinux_fd - the image's file; borrowed. */
-static int vmlinux_fd(const struct vmlinux *vm)
-{
-	return vm->fd;
 }
 
 struct vmlinux_id vmlinux_id(const struct vmlinux *vm)
@@ -323,7 +307,7 @@ static int try_path(struct vmlinux **out, const char *path, const struct vmlinux
 		vmlinux_free(*out);
 		err = -ENOENT;
 	}
-	return err == -ENOMEM ? err : err ? -ENOENT : 0;
+	return err && err != -ENOMEM ? -ENOENT : err;
 }
 
 /* The cache of debuginfod; false: there is no home directory. */
@@ -385,9 +369,8 @@ int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
 #define ROOT_FILE "init/main.c:"
 
 struct answer {
-	char *place;
-	char *line; /* "": none */
-	size_t place_len;
+	struct text place; /* our copy */
+	char *line;        /* "": none */
 };
 
 struct srcline {
@@ -566,45 +549,32 @@ static void srcline_begin(struct srcline *sl)
 	log_info("--source: lines from '%s'", sl->path);
 }
 
-/* Return: NULL: no memory */
-static const struct answer *srcline_keep(struct srcline *sl, struct text place, const char *line)
-{
-	struct answer answer = {
-		.place = strndup(place.ptr, place.len),
-		.line = strdup(line),
-		.place_len = place.len,
-	};
-
-	if (!answer.place || !answer.line ||
-	    VEC_RESERVE(sl->answers, sl->answer_cap, sl->answer_cnt + 1) ||
-	    hash_add(&sl->by_place, hash_bytes(place.ptr, place.len), (uint32_t)sl->answer_cnt)) {
-		free(answer.place);
-		free(answer.line);
-		return NULL;
-	}
-	sl->answers[sl->answer_cnt] = answer;
-	return &sl->answers[sl->answer_cnt++];
-}
-
 /* @key: the key under which the answer is kept */
 static struct text look_up(struct srcline *sl, struct text key, const struct vmlinux_place *place)
 {
 	const uint64_t hash = hash_bytes(key.ptr, key.len);
-	const struct answer *answer = NULL;
 	char line[SHOWN_MAX];
+	char *place_copy;
+	char *line_copy;
 
 	for (uint32_t at = 0, item; hash_next(&sl->by_place, hash, &at, &item);) {
-		if (text_equal(key, (struct text){ sl->answers[item].place,
-						   sl->answers[item].place_len }))
-			answer = &sl->answers[item];
+		if (text_equal(key, sl->answers[item].place))
+			return text_from(sl->answers[item].line);
 	}
-	if (!answer && !sl->is_over) {
-		if (ask(sl, place, ANSWER_MS, line))
-			return (struct text){ 0 };
-		clean(sl, line);
-		answer = srcline_keep(sl, key, line);
+	if (sl->is_over || ask(sl, place, ANSWER_MS, line))
+		return (struct text){ 0 };
+	clean(sl, line);
+	place_copy = strndup(key.ptr, key.len);
+	line_copy = strdup(line);
+	if (!place_copy || !line_copy ||
+	    VEC_RESERVE(sl->answers, sl->answer_cap, sl->answer_cnt + 1) ||
+	    hash_add(&sl->by_place, hash, (uint32_t)sl->answer_cnt)) {
+		free(place_copy);
+		free(line_copy);
+		return (struct text){ 0 };
 	}
-	return text_from(answer ? answer->line : NULL);
+	sl->answers[sl->answer_cnt++] = (struct answer){ { place_copy, key.len }, line_copy };
+	return text_from(line_copy);
 }
 
 /* ---- public functions ---- */
@@ -719,7 +689,7 @@ int srcline_new(struct srcline **out, const char *path)
 		sl->is_over = true;
 	} else {
 		sl->is_inherited = path != NULL;
-		err = addr2line_fork(&sl->addr2line, path ? vmlinux_fd(sl->vm) : -1);
+		err = addr2line_fork(&sl->addr2line, path ? sl->vm->fd : -1);
 		if (err) {
 			log_warn("--source: cannot start addr2line: %s", strerror(-err));
 			end(sl);
@@ -736,7 +706,7 @@ void srcline_free(struct srcline *sl)
 	addr2line_end(&sl->addr2line);
 	vmlinux_free(sl->vm);
 	for (size_t i = 0; i < sl->answer_cnt; i++) {
-		free(sl->answers[i].place);
+		free((char *)sl->answers[i].place.ptr);
 		free(sl->answers[i].line);
 	}
 	free(sl->answers);
@@ -816,12 +786,6 @@ static void srcline_run(int in_fd, int out_fd, int file_fd, pid_t parent)
 
 /* ---- in our process ---- */
 
-static void close_both(const int fds[2])
-{
-	close(fds[0]);
-	close(fds[1]);
-}
-
 int addr2line_fork(struct addr2line *al, int fd)
 {
 	const pid_t parent = getpid();
@@ -834,7 +798,8 @@ int addr2line_fork(struct addr2line *al, int fd)
 		return -errno;
 	if (pipe2(answer, O_CLOEXEC)) {
 		err = -errno;
-		close_both(ask);
+		close(ask[0]);
+		close(ask[1]);
 		return err;
 	}
 	signals_ignore_writes();
