@@ -23,7 +23,7 @@
 #include "kernel/ktext.h"
 
 struct symtab {
-	struct callgraph_sym *syms;
+	struct ksym_text *syms;
 	size_t cnt;
 	size_t cap;
 };
@@ -31,7 +31,7 @@ struct symtab {
 struct report {
 	struct callgraph *cg;
 	struct callgraph_net *net;
-	const struct callgraph_sym *syms;
+	const struct ksym_text *syms;
 	bool only_indirect;
 	enum callgraph_kind kind_min;
 	size_t cnt;
@@ -55,13 +55,13 @@ static double now_ms(void)
 
 static int sym_compare(const void *a, const void *b)
 {
-	const struct callgraph_sym *x = a;
-	const struct callgraph_sym *y = b;
+	const struct ksym_text *x = a;
+	const struct ksym_text *y = b;
 
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static void sym_add(struct symtab *tab, struct callgraph_sym sym)
+static void sym_add(struct symtab *tab, struct ksym_text sym)
 {
 	if (tab->cnt == tab->cap) {
 		tab->cap = tab->cap ? tab->cap * 2 : 1 << 16;
@@ -88,7 +88,7 @@ static void symbols_read(struct symtab *tab, const char *path)
 
 		if (cnt < 3 || !strchr("tTwW", type))
 			continue;
-		sym_add(tab, (struct callgraph_sym){
+		sym_add(tab, (struct ksym_text){
 				     .addr = addr,
 				     .name = strdup(name),
 				     .module = cnt == 4 ? strdup(module) : NULL,
@@ -132,22 +132,22 @@ static void callees_print(const struct report *report, uint32_t func)
 
 static void report_print(const struct report *report, double built_ms, double reached_ms)
 {
-	struct callgraph_stats stats;
-	uint64_t begin, end;
+	const struct callgraph *cg = report->cg;
+	const struct callgraph_net *net = report->net;
 
 	for (size_t i = 0; i < report->cnt; i++) {
-		if (!report->only_indirect ||
-		    callgraph_calls_indirectly(report->cg, report->found[i]))
+		const uint32_t func = callgraph_first_name(cg, report->found[i]);
+
+		if (!report->only_indirect || cg->nodes[func].flags & NODE_INDIRECT)
 			printf("%u %s\n", report->depths[i], report->syms[report->found[i]].name);
 	}
-	callgraph_stats(report->cg, &stats);
-	if (callgraph_net_range(report->net, &begin, &end))
-		fprintf(stderr, "net/ not found; by names\n");
+	if (net->end)
+		fprintf(stderr, "net/ %#llx-%#llx\n", (unsigned long long)net->begin,
+			(unsigned long long)net->end);
 	else
-		fprintf(stderr, "net/ %#llx-%#llx\n", (unsigned long long)begin,
-			(unsigned long long)end);
+		fprintf(stderr, "net/ not found; by names\n");
 	fprintf(stderr, "%zu reached; %zu decoded, %zu calls, %zu hops, %zu unreadable; ",
-		report->cnt, stats.func_cnt, stats.edge_cnt, stats.hop_cnt, stats.unreadable_cnt);
+		report->cnt, cg->decoded_cnt, cg->edge_cnt, cg->hop_cnt, cg->unreadable_cnt);
 	fprintf(stderr, "graph %.1f ms, reach %.1f ms\n", built_ms, reached_ms);
 }
 

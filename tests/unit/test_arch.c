@@ -172,7 +172,7 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 
 static size_t callee_cnt(const char *module)
 {
-	const struct callgraph_sym syms[] = {
+	const struct ksym_text syms[] = {
 		{ BASE, "f", module },
 		{ BASE + 12 * 4, "g", module },
 		{ BASE + 0x10000000, "h", NULL },

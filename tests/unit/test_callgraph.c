@@ -15,7 +15,7 @@
 #define FUNC_MAX   64
 
 struct kernel {
-	struct callgraph_sym syms[FUNC_MAX];
+	struct ksym_text syms[FUNC_MAX];
 	size_t cnt;
 	uint8_t text[FUNC_MAX * FUNC_BYTES];
 	size_t used[FUNC_MAX];
@@ -35,7 +35,7 @@ static uint32_t func_in(const char *name, const char *module)
 {
 	uint32_t idx = (uint32_t)k.cnt++;
 
-	k.syms[idx] = (struct callgraph_sym){ BASE + idx * FUNC_BYTES, name, module };
+	k.syms[idx] = (struct ksym_text){ BASE + idx * FUNC_BYTES, name, module };
 	memset(k.text + idx * FUNC_BYTES, 0x90, FUNC_BYTES);
 	return idx;
 }
@@ -236,8 +236,8 @@ TEST(calls_through_pointers_are_marked)
 	build();
 	CHECK_STR(reached("root", 0), "root 0");
 	CHECK_STR(reached("a", 0), "a 0");
-	CHECK(callgraph_calls_indirectly(k.cg, at("root")));
-	CHECK(!callgraph_calls_indirectly(k.cg, at("a")));
+	CHECK(k.cg->nodes[at("root")].flags & NODE_INDIRECT);
+	CHECK(!(k.cg->nodes[at("a")].flags & NODE_INDIRECT));
 }
 
 TEST(hops_from_the_table)
@@ -283,7 +283,7 @@ static uint64_t net_end(const char *const *behind)
 		"tcp_sendmsg",    "tcp_v4_rcv",       "udp_sendmsg",
 		"inet_sendmsg",
 	};
-	uint64_t begin, end = 0;
+	uint64_t end;
 
 	k.cnt = 0;
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
@@ -292,8 +292,7 @@ static uint64_t net_end(const char *const *behind)
 		func(*behind);
 	func("argv_split");
 	build();
-	if (callgraph_net_range(k.net, &begin, &end))
-		end = 0;
+	end = k.net->end;
 	release();
 	return end;
 }
@@ -325,14 +324,13 @@ TEST(names_decide_where_the_range_is_unknown)
 		{ "foo_rx", CALLGRAPH_PACKET },
 		{ "bar_rx", CALLGRAPH_OUTSIDE },
 	};
-	uint64_t begin, end;
 
 	for (size_t i = 0; i < 6; i++)
 		func(funcs[i].name);
 	call(func_in("foo_rx", "foo"), at("tcp_ack"));
 	call(func_in("bar_rx", "bar"), at("vfs_write"));
 	build();
-	CHECK(callgraph_net_range(k.net, &begin, &end) == -ENOENT);
+	CHECK(!k.net->begin && !k.net->end);
 	for (size_t i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
 		CHECK(callgraph_net_kind(k.net, at(funcs[i].name)) == funcs[i].kind);
 }
@@ -358,16 +356,13 @@ TEST(text_is_read_once_and_only_when_reached)
 
 TEST(unreadable_text)
 {
-	struct callgraph_stats stats;
-
 	calls("root: a");
 	build();
 	k.refused = k.syms[at("a")].addr;
 	CHECK_STR(reached("root", 0),
 		  "root 0 a 1"); /* a leaf that cannot be read is still reached */
 	CHECK(reach(at("a"), 0) == -EPERM);
-	callgraph_stats(k.cg, &stats);
-	CHECK(stats.unreadable_cnt == 1 && stats.func_cnt == 1);
+	CHECK(k.cg->unreadable_cnt == 1 && k.cg->decoded_cnt == 1);
 }
 
 TEST(symbols_must_be_in_order_and_shown)

@@ -12,14 +12,6 @@
 
 enum net_side { NET_UNKNOWN, NET_INSIDE, NET_OUTSIDE };
 
-struct callgraph_net {
-	struct callgraph *cg;
-	uint64_t begin; /* of the text of net/; both 0: not known */
-	uint64_t end;
-	uint8_t *modules; /* enum net_side, by the module's number */
-	uint8_t *names;   /* enum name_flags, by function; 0: not asked for yet */
-};
-
 /* Facts that a name tells, kept because thousands of names are asked about, each several times. */
 enum name_flags {
 	NAME_KIND = 3, /* enum callgraph_kind of a function of the stack; 0: not known yet */
@@ -129,7 +121,7 @@ static enum callgraph_kind kind_by_name(const char *name)
 
 static bool name_is(const struct callgraph_net *net, uint32_t func, unsigned int what)
 {
-	const char *name = callgraph_sym(net->cg, func)->name;
+	const char *name = net->cg->syms[func].name;
 	uint8_t *flags = &net->names[func];
 
 	if (!(*flags & NAME_IS_KNOWN)) {
@@ -141,24 +133,13 @@ static bool name_is(const struct callgraph_net *net, uint32_t func, unsigned int
 	return *flags & what;
 }
 
-static enum callgraph_kind name_kind(const struct callgraph_net *net, uint32_t func)
-{
-	uint8_t *flags = &net->names[func];
-
-	if (!(*flags & NAME_KIND))
-		*flags |= kind_by_name(callgraph_sym(net->cg, func)->name);
-	return *flags & NAME_KIND;
-}
-
 /* ---- where net/ lies ---- */
 
 static uint64_t builtin_addr(const struct callgraph *cg, const char *name)
 {
 	uint32_t func = callgraph_find(cg, name, NULL);
 
-	if (func == CALLGRAPH_NO_FUNC || callgraph_module(cg, func))
-		return 0;
-	return callgraph_sym(cg, func)->addr;
+	return func == CALLGRAPH_NO_FUNC || cg->nodes[func].module ? 0 : cg->syms[func].addr;
 }
 
 static bool in_range(const struct callgraph_net *net, uint64_t addr)
@@ -280,23 +261,10 @@ static void range_find(struct callgraph_net *net)
 	net->end = 0;
 }
 
-int callgraph_net_range(const struct callgraph_net *net, uint64_t *begin, uint64_t *end)
-{
-	*begin = net->begin;
-	*end = net->end;
-	return net->end ? 0 : -ENOENT;
-}
-
 static bool builtin_in_net(const struct callgraph_net *net, uint32_t func)
 {
-	return in_range(net, callgraph_sym(net->cg, func)->addr) ||
+	return in_range(net, net->cg->syms[func].addr) ||
 	       name_is(net, func, NAME_IS_DRIVER | NAME_IS_STACK);
-}
-
-/* callgraph_net_holds - whether @func is in net/ or in a module. */
-static bool callgraph_net_holds(const struct callgraph_net *net, uint32_t func)
-{
-	return callgraph_module(net->cg, func) || in_range(net, callgraph_sym(net->cg, func)->addr);
 }
 
 /* ---- what belongs to the stack ---- */
@@ -306,15 +274,15 @@ static bool module_calls_net(const struct callgraph_net *net, uint32_t module)
 {
 	struct callgraph *cg = net->cg;
 
-	for (uint32_t i = 0; i < callgraph_func_cnt(cg); i++) {
+	for (uint32_t i = 0; i < cg->cnt; i++) {
 		const uint32_t *callees;
 		size_t cnt;
 
-		if (callgraph_module(cg, i) != module || callgraph_first_name(cg, i) != i ||
-		    callgraph_is_part(cg, i) || callgraph_callees(cg, i, &callees, &cnt))
+		if (cg->nodes[i].module != module || callgraph_first_name(cg, i) != i ||
+		    cg->nodes[i].flags & NODE_PART || callgraph_callees(cg, i, &callees, &cnt))
 			continue;
 		for (size_t k = 0; k < cnt; k++) {
-			if (!callgraph_module(cg, callees[k]) && builtin_in_net(net, callees[k]))
+			if (!cg->nodes[callees[k]].module && builtin_in_net(net, callees[k]))
 				return true;
 		}
 	}
@@ -325,7 +293,7 @@ static bool module_in_net(const struct callgraph_net *net, uint32_t module)
 {
 	uint8_t *verdict = &net->modules[module];
 
-	if (callgraph_module_has_hop_end(net->cg, module))
+	if (net->cg->modules[module].has_hop_end)
 		return true;
 	if (*verdict == NET_UNKNOWN)
 		*verdict = module_calls_net(net, module) ? NET_INSIDE : NET_OUTSIDE;
@@ -334,29 +302,35 @@ static bool module_in_net(const struct callgraph_net *net, uint32_t module)
 
 static bool in_net(const struct callgraph_net *net, uint32_t func)
 {
-	uint32_t module = callgraph_module(net->cg, func);
+	const struct callgraph_node *node = &net->cg->nodes[func];
 
-	if (callgraph_is_hop_end(net->cg, func))
+	if (node->flags & NODE_HOP_END)
 		return true;
-	if (!callgraph_is_func(net->cg, func) || name_is(net, func, NAME_IS_GLUE))
+	if (node->flags & NODE_NO_FUNC || name_is(net, func, NAME_IS_GLUE))
 		return false;
-	return module ? module_in_net(net, module) : builtin_in_net(net, func);
+	return node->module ? module_in_net(net, node->module) : builtin_in_net(net, func);
 }
 
 bool callgraph_net_is_known(const struct callgraph_net *net, uint32_t func)
 {
-	uint32_t module = callgraph_module(net->cg, func);
+	uint32_t module = net->cg->nodes[func].module;
 
-	if (module && net->modules[module] != NET_INSIDE &&
-	    !callgraph_module_has_hop_end(net->cg, module))
+	if (module && net->modules[module] != NET_INSIDE && !net->cg->modules[module].has_hop_end)
 		return false;
 	return in_net(net, func);
 }
 
 enum callgraph_kind callgraph_net_kind(struct callgraph_net *net, uint32_t func)
 {
+	uint8_t *flags;
+
 	func = callgraph_first_name(net->cg, func);
-	return in_net(net, func) ? name_kind(net, func) : CALLGRAPH_OUTSIDE;
+	if (!in_net(net, func))
+		return CALLGRAPH_OUTSIDE;
+	flags = &net->names[func];
+	if (!(*flags & NAME_KIND))
+		*flags |= kind_by_name(net->cg->syms[func].name);
+	return *flags & NAME_KIND;
 }
 
 enum callgraph_kind callgraph_net_guess(const char *name, const char *module)
@@ -376,8 +350,8 @@ int callgraph_net_new(struct callgraph_net **out, struct callgraph *cg)
 	if (!net)
 		return -ENOMEM;
 	net->cg = cg;
-	net->modules = calloc(callgraph_module_cnt(cg), sizeof(*net->modules));
-	net->names = calloc(callgraph_func_cnt(cg), sizeof(*net->names));
+	net->modules = calloc(cg->module_cnt, sizeof(*net->modules));
+	net->names = calloc(cg->cnt, sizeof(*net->names));
 	if (!net->modules || !net->names) {
 		callgraph_net_free(net);
 		return -ENOMEM;
@@ -762,7 +736,7 @@ static int word_resolve(const struct callgraph *cg, const struct func_list *net_
 
 	if (memchr(word, '*', len)) {
 		for (size_t i = 0; i < net_funcs->cnt && !err; i++) {
-			if (pattern_match(word, len, callgraph_sym(cg, net_funcs->funcs[i])->name))
+			if (pattern_match(word, len, cg->syms[net_funcs->funcs[i]].name))
 				err = list_add(out, net_funcs->funcs[i]);
 		}
 		return err;
@@ -793,28 +767,23 @@ static int words_resolve(const struct callgraph *cg, const struct func_list *net
 	return err;
 }
 
-/* Find the functions that a pattern may match. */
-static int net_funcs_find(const struct callgraph *cg, const struct callgraph_net *net,
-			  struct func_list *out)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < callgraph_func_cnt(cg) && !err; i++) {
-		if (callgraph_net_holds(net, i) && !callgraph_is_part(cg, i))
-			err = list_add(out, i);
-	}
-	return err;
-}
-
 int callgraph_hops_add(struct callgraph *cg, const struct callgraph_net *net)
 {
 	struct func_list from = { 0 };
 	struct func_list to = { 0 };
-	struct func_list net_funcs = { 0 };
+	struct func_list net_funcs = {
+		0
+	}; /* in net/ or a module: those that a pattern may match */
 	int hop_cnt = 0;
-	int err = net_funcs_find(cg, net, &net_funcs);
+	int err = 0;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++) {
+	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
+		const struct callgraph_node *node = &cg->nodes[i];
+
+		if ((node->module || in_range(net, cg->syms[i].addr)) && !(node->flags & NODE_PART))
+			err = list_add(&net_funcs, i);
+	}
+	for (size_t i = 0; i < ARRAY_CNT(rows) && !err; i++) {
 		err = words_resolve(cg, &net_funcs, rows[i].from, &from);
 		if (!err && from.cnt)
 			err = words_resolve(cg, &net_funcs, rows[i].to, &to);

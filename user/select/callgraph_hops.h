@@ -6,8 +6,19 @@
 
 #include "select/reach.h"
 
-/* Which functions of a call graph belong to the network stack, and their roles: by link order, calls and names. */
-struct callgraph_net;
+/*
+ * Which functions of a call graph belong to the network stack, and their roles: by link order, calls and names.
+ *
+ * Link order makes the objects of net/ one range. It is trusted only if a score of well-known functions are inside and
+ * a dozen others outside; names decide for a kernel that was linked differently.
+ */
+struct callgraph_net {
+	struct callgraph *cg;
+	uint64_t begin; /* of the text of net/; both 0: not known */
+	uint64_t end;
+	uint8_t *modules; /* enum net_side, by the module's number */
+	uint8_t *names;   /* enum name_flags, by function; 0: not asked for yet */
+};
 
 enum callgraph_kind {
 	CALLGRAPH_OUTSIDE, /* not of the network stack, or tracepoint glue */
@@ -19,15 +30,6 @@ enum callgraph_kind {
 /* callgraph_net_new - @cg is borrowed until callgraph_net_free. Return: 0 or -ENOMEM. */
 int callgraph_net_new(struct callgraph_net **out, struct callgraph *cg);
 void callgraph_net_free(struct callgraph_net *net);
-
-/*
- * callgraph_net_range - the addresses of the objects of net/.
- *
- * Link order makes them one range. It is trusted only if a score of well-known functions are inside and a dozen
- * others outside.
- * Return: 0, or -ENOENT when this kernel was linked differently (callgraph_net_kind uses names then).
- */
-int callgraph_net_range(const struct callgraph_net *net, uint64_t *begin, uint64_t *end);
 
 /*
  * callgraph_net_kind - whether @func belongs to the network stack, and its role.

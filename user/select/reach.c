@@ -10,61 +10,8 @@
 #include "base/vec.h"
 #include "select/callgraph_hops.h"
 
-#define FUNC_MAX_BYTES    (64u << 10) /* no function of the network stack is nearly as long */
-#define TAIL_BYTES        (4u << 10)  /* read of a symbol without a near successor */
+#define TAIL_BYTES        (4u << 10) /* read of a symbol without a near successor */
 #define COLD_PART_MAX_CNT 8
-
-enum {
-	NODE_PADDING = 1 << 0, /* before a function */
-	NODE_COLD = 1 << 1,    /* part of another function */
-	NODE_DECODED = 1 << 2,
-	NODE_INDIRECT = 1 << 3,
-	NODE_HOP_END = 1 << 4,
-	NODE_THUNK = 1 << 5, /* a call of it is a call through a pointer */
-	NODE_TRAMPOLINE = 1 << 6,
-};
-#define NODE_PART (NODE_PADDING | NODE_COLD)
-#define NODE_STUB (NODE_THUNK | NODE_TRAMPOLINE)
-
-struct node {
-	uint32_t edge_first;
-	uint32_t edge_cnt;
-	uint16_t module; /* index in modules; 0: built in */
-	uint8_t flags;
-	int err; /* why the text could not be read */
-};
-
-struct hop {
-	uint32_t from;
-	uint32_t to;
-};
-
-struct module {
-	const char *name;
-	bool has_hop_end;
-};
-
-struct callgraph {
-	const struct callgraph_sym *syms;
-	struct node *nodes;
-	uint32_t cnt;
-	callgraph_read_fn read;
-	void *read_ctx;
-	const struct arch *arch;
-	struct hash by_name; /* of functions, by their names up to the first '.' */
-	uint32_t *edges;
-	size_t edge_cnt;
-	size_t edge_cap;
-	struct hop *hops; /* in ascending order of from */
-	size_t hop_cnt;
-	size_t hop_cap;
-	bool hops_sorted;
-	struct module *modules; /* the first is the kernel itself */
-	size_t module_cnt;
-	size_t module_cap;
-	struct callgraph_stats stats;
-	uint8_t text[FUNC_MAX_BYTES];
-};
 
 /* ---- symbols ---- */
 
@@ -73,16 +20,11 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-static bool is_cold(const char *name)
+static uint8_t name_flags(const struct arch *arch, const char *name)
 {
 	const char *cold = strstr(name, ".cold");
 
-	return cold && (!cold[5] || cold[5] == '.');
-}
-
-static uint8_t name_flags(const struct arch *arch, const char *name)
-{
-	if (is_cold(name))
+	if (cold && (!cold[5] || cold[5] == '.'))
 		return NODE_COLD;
 	if (has_prefix(name, "__pfx_") || has_prefix(name, "__cfi_"))
 		return NODE_PADDING;
@@ -104,22 +46,6 @@ bool callgraph_is_func_name(const char *name)
 static size_t base_len(const char *name)
 {
 	return strcspn(name, ".");
-}
-
-static uint64_t reach_name_hash(const char *name)
-{
-	return hash_bytes(name, base_len(name));
-}
-
-static int names_index(struct callgraph *cg)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
-		if (!(cg->nodes[i].flags & NODE_PART))
-			err = hash_add(&cg->by_name, reach_name_hash(cg->syms[i].name), i);
-	}
-	return err;
 }
 
 uint32_t callgraph_next_named(const struct callgraph *cg, const char *name, uint32_t *at)
@@ -155,16 +81,16 @@ static int module_index(struct callgraph *cg, const char *name, uint16_t *idx)
 	if (!name)
 		return 0;
 	for (size_t i = cg->module_cnt; i-- > 1;) {
-		if (strcmp(cg->modules[i].name, name))
-			continue;
-		*idx = (uint16_t)i;
-		return 0;
+		if (!strcmp(cg->modules[i].name, name)) {
+			*idx = (uint16_t)i;
+			return 0;
+		}
 	}
 	if (cg->module_cnt == UINT16_MAX)
 		return -EINVAL;
 	if (VEC_RESERVE(cg->modules, cg->module_cap, cg->module_cnt + 1))
 		return -ENOMEM;
-	cg->modules[cg->module_cnt] = (struct module){ .name = name };
+	cg->modules[cg->module_cnt] = (struct callgraph_module){ .name = name };
 	*idx = (uint16_t)cg->module_cnt++;
 	return 0;
 }
@@ -189,12 +115,17 @@ static int nodes_init(struct callgraph *cg)
 	cg->nodes = calloc(cg->cnt ? cg->cnt : 1, sizeof(*cg->nodes));
 	if (!cg->nodes || VEC_RESERVE(cg->modules, cg->module_cap, 1))
 		return -ENOMEM;
-	cg->modules[cg->module_cnt++] = (struct module){ 0 };
+	cg->modules[cg->module_cnt++] = (struct callgraph_module){ 0 };
 	for (uint32_t i = 0; i < cg->cnt && !err; i++) {
+		const char *name = cg->syms[i].name;
+		struct callgraph_node *node = &cg->nodes[i];
+
 		if (!cg->syms[i].addr || (i && cg->syms[i].addr < cg->syms[i - 1].addr))
 			return -EINVAL;
-		cg->nodes[i].flags = name_flags(cg->arch, cg->syms[i].name);
-		err = module_index(cg, cg->syms[i].module, &cg->nodes[i].module);
+		node->flags = name_flags(cg->arch, name);
+		err = module_index(cg, cg->syms[i].module, &node->module);
+		if (!err && !(node->flags & NODE_PART))
+			err = hash_add(&cg->by_name, hash_bytes(name, base_len(name)), i);
 	}
 	aliases_agree(cg);
 	return err;
@@ -203,18 +134,9 @@ static int nodes_init(struct callgraph *cg)
 /* The last symbol at or before @addr. */
 static uint32_t sym_at(const struct callgraph *cg, uint64_t addr)
 {
-	uint32_t lo = 0;
-	uint32_t hi = cg->cnt;
+	uint32_t cnt = (uint32_t)VEC_BISECT(i, cg->cnt, cg->syms[i].addr <= addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (cg->syms[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : CALLGRAPH_NO_FUNC;
+	return cnt ? cnt - 1 : CALLGRAPH_NO_FUNC;
 }
 
 uint32_t callgraph_first_name(const struct callgraph *cg, uint32_t func)
@@ -235,7 +157,7 @@ static uint32_t sym_bytes(const struct callgraph *cg, uint32_t func)
 	for (uint32_t i = func + 1; i < cg->cnt; i++) {
 		if (cg->syms[i].addr == addr)
 			continue;
-		if (cg->syms[i].addr - addr > FUNC_MAX_BYTES)
+		if (cg->syms[i].addr - addr > CALLGRAPH_FUNC_BYTES)
 			break;
 		return (uint32_t)(cg->syms[i].addr - addr);
 	}
@@ -246,9 +168,7 @@ static uint32_t sym_bytes(const struct callgraph *cg, uint32_t func)
 
 static int edge_add(struct callgraph *cg, uint32_t func, uint32_t callee)
 {
-	struct node *node = &cg->nodes[func];
-
-	for (size_t i = node->edge_first; i < cg->edge_cnt; i++) {
+	for (size_t i = cg->nodes[func].edge_first; i < cg->edge_cnt; i++) {
 		if (cg->edges[i] == callee)
 			return 0;
 	}
@@ -256,21 +176,6 @@ static int edge_add(struct callgraph *cg, uint32_t func, uint32_t callee)
 		return -ENOMEM;
 	cg->edges[cg->edge_cnt++] = callee;
 	return 0;
-}
-
-struct cold_parts {
-	uint32_t syms[COLD_PART_MAX_CNT];
-	size_t cnt;
-};
-
-static void cold_add(struct cold_parts *cold, uint32_t sym)
-{
-	for (size_t i = 0; i < cold->cnt; i++) {
-		if (cold->syms[i] == sym)
-			return;
-	}
-	if (cold->cnt < COLD_PART_MAX_CNT)
-		cold->syms[cold->cnt++] = sym;
 }
 
 /* The function that a call or jump to @addr enters: at its first byte, or elsewhere if the architecture allows it. */
@@ -307,8 +212,19 @@ static uint32_t stub_target(const struct callgraph *cg, uint64_t addr)
 struct scan {
 	struct callgraph *cg;
 	uint32_t func;
-	struct cold_parts cold;
+	uint32_t colds[COLD_PART_MAX_CNT]; /* its cold parts */
+	size_t cold_cnt;
 };
+
+static void cold_add(struct scan *scan, uint32_t sym)
+{
+	for (size_t i = 0; i < scan->cold_cnt; i++) {
+		if (scan->colds[i] == sym)
+			return;
+	}
+	if (scan->cold_cnt < COLD_PART_MAX_CNT)
+		scan->colds[scan->cold_cnt++] = sym;
+}
 
 static int target_add(void *ctx, uint64_t addr, bool is_jump)
 {
@@ -317,11 +233,11 @@ static int target_add(void *ctx, uint64_t addr, bool is_jump)
 	uint32_t func = scan->func;
 	uint32_t callee;
 
-	if (addr < cg->syms[0].addr || addr - FUNC_MAX_BYTES > cg->syms[cg->cnt - 1].addr)
+	if (addr < cg->syms[0].addr || addr - CALLGRAPH_FUNC_BYTES > cg->syms[cg->cnt - 1].addr)
 		return 0;
 	callee = sym_at(cg, addr);
 	if (is_jump && callee != CALLGRAPH_NO_FUNC && (cg->nodes[callee].flags & NODE_COLD)) {
-		cold_add(&scan->cold, callee);
+		cold_add(scan, callee);
 		return 0;
 	}
 	callee = func_entered(cg, addr);
@@ -357,7 +273,7 @@ static int sym_scan(struct scan *scan, uint32_t sym)
 
 static int func_decode(struct callgraph *cg, uint32_t func)
 {
-	struct node *node = &cg->nodes[func];
+	struct callgraph_node *node = &cg->nodes[func];
 	struct scan scan = { .cg = cg, .func = func };
 	int err;
 
@@ -365,15 +281,15 @@ static int func_decode(struct callgraph *cg, uint32_t func)
 		return node->err;
 	node->edge_first = (uint32_t)cg->edge_cnt;
 	err = sym_scan(&scan, func);
-	for (size_t i = 0; i < scan.cold.cnt && !err; i++)
-		err = sym_scan(&scan, scan.cold.syms[i]);
+	for (size_t i = 0; i < scan.cold_cnt && !err; i++)
+		err = sym_scan(&scan, scan.colds[i]);
 	if (err == -ENOMEM)
 		return err;
 	node->flags |= NODE_DECODED;
 	node->edge_cnt = (uint32_t)cg->edge_cnt - node->edge_first;
 	node->err = err;
-	cg->stats.func_cnt += !err;
-	cg->stats.unreadable_cnt += !!err;
+	cg->decoded_cnt += !err;
+	cg->unreadable_cnt += !!err;
 	return err;
 }
 
@@ -388,11 +304,6 @@ int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **call
 	return err;
 }
 
-bool callgraph_calls_indirectly(const struct callgraph *cg, uint32_t func)
-{
-	return cg->nodes[callgraph_first_name(cg, func)].flags & NODE_INDIRECT;
-}
-
 /* ---- calls through pointers ---- */
 
 int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to)
@@ -403,7 +314,7 @@ int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to)
 		return -ENOMEM;
 	from = callgraph_first_name(cg, from);
 	to = callgraph_first_name(cg, to);
-	cg->hops[cg->hop_cnt++] = (struct hop){ .from = from, .to = to };
+	cg->hops[cg->hop_cnt++] = (struct callgraph_hop){ .from = from, .to = to };
 	cg->hops_sorted = false;
 	cg->nodes[to].flags |= NODE_HOP_END;
 	cg->modules[cg->nodes[to].module].has_hop_end = true;
@@ -412,71 +323,18 @@ int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to)
 
 static int hop_compare(const void *a, const void *b)
 {
-	const struct hop *x = a;
-	const struct hop *y = b;
+	const struct callgraph_hop *x = a;
+	const struct callgraph_hop *y = b;
 
 	return (x->from > y->from) - (x->from < y->from);
 }
 
 static size_t hops_of(struct callgraph *cg, uint32_t func)
 {
-	size_t lo = 0;
-	size_t hi = cg->hop_cnt;
-
 	if (!cg->hops_sorted && cg->hop_cnt)
 		qsort(cg->hops, cg->hop_cnt, sizeof(*cg->hops), hop_compare);
 	cg->hops_sorted = true;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cg->hops[mid].from < func)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* ---- what is known of a function ---- */
-
-uint32_t callgraph_func_cnt(const struct callgraph *cg)
-{
-	return cg->cnt;
-}
-
-const struct callgraph_sym *callgraph_sym(const struct callgraph *cg, uint32_t func)
-{
-	return &cg->syms[func];
-}
-
-bool callgraph_is_part(const struct callgraph *cg, uint32_t func)
-{
-	return cg->nodes[func].flags & NODE_PART;
-}
-
-bool callgraph_is_func(const struct callgraph *cg, uint32_t func)
-{
-	return !(cg->nodes[func].flags & (NODE_PART | NODE_STUB));
-}
-
-bool callgraph_is_hop_end(const struct callgraph *cg, uint32_t func)
-{
-	return cg->nodes[func].flags & NODE_HOP_END;
-}
-
-uint32_t callgraph_module(const struct callgraph *cg, uint32_t func)
-{
-	return cg->nodes[func].module;
-}
-
-uint32_t callgraph_module_cnt(const struct callgraph *cg)
-{
-	return (uint32_t)cg->module_cnt;
-}
-
-bool callgraph_module_has_hop_end(const struct callgraph *cg, uint32_t module)
-{
-	return cg->modules[module].has_hop_end;
+	return VEC_BISECT(i, cg->hop_cnt, cg->hops[i].from < func);
 }
 
 /* ---- walk ---- */
@@ -555,8 +413,9 @@ int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk)
 
 /* ---- life ---- */
 
-int callgraph_new(struct callgraph **out, const struct arch *arch, const struct callgraph_sym *syms,
-		  size_t cnt, callgraph_read_fn read, void *read_ctx)
+int callgraph_new(struct callgraph **out, const struct arch *arch, const struct ksym_text *syms,
+		  size_t cnt, int (*read)(void *ctx, uint64_t addr, void *buf, size_t len),
+		  void *read_ctx)
 {
 	struct callgraph *cg;
 	int err;
@@ -572,8 +431,6 @@ int callgraph_new(struct callgraph **out, const struct arch *arch, const struct 
 	cg->read = read;
 	cg->read_ctx = read_ctx;
 	err = nodes_init(cg);
-	if (!err)
-		err = names_index(cg);
 	if (err)
 		callgraph_free(cg);
 	else
@@ -593,27 +450,17 @@ void callgraph_free(struct callgraph *cg)
 	free(cg);
 }
 
-void callgraph_stats(const struct callgraph *cg, struct callgraph_stats *out)
-{
-	*out = cg->stats;
-	out->edge_cnt = cg->edge_cnt;
-	out->hop_cnt = cg->hop_cnt;
-}
-
 struct reach_graph {
 	struct callgraph *cg;
 	struct callgraph_net *net;
-	struct callgraph_sym *syms;
+	struct ksym_text *syms;
 	bool *is_driver_entry; /* by function: of a module, and of a type that kbtf_driver_entry names */
 	size_t sym_cnt;
 };
 
 /* A search. */
 struct state {
-	struct callgraph *cg; /* the graph's, as @net */
-	struct callgraph_net *net;
-	const struct callgraph_sym *syms;
-	const bool *is_driver_entry;
+	const struct reach_graph *graph;
 	uint32_t *starts;
 	size_t start_cnt;
 	size_t start_cap;
@@ -629,27 +476,19 @@ struct state {
 
 static int syms_read(struct reach_graph *graph, const struct ksyms *ks)
 {
-	struct ksym_text *texts;
 	size_t cnt;
-	int err = ksyms_texts(ks, &texts, &cnt);
+	size_t hidden_cnt;
+	int err = ksyms_texts(ks, &graph->syms, &cnt);
 
 	if (err)
 		return err;
-	graph->syms = calloc(cnt + 1, sizeof(*graph->syms));
+	hidden_cnt = VEC_BISECT(i, cnt, !graph->syms[i].addr);
+	graph->sym_cnt = cnt - hidden_cnt;
+	memmove(graph->syms, graph->syms + hidden_cnt, graph->sym_cnt * sizeof(*graph->syms));
 	graph->is_driver_entry = calloc(cnt + 1, sizeof(*graph->is_driver_entry));
-	if (!graph->syms || !graph->is_driver_entry)
-		err = -ENOMEM;
-	for (size_t i = 0; !err && i < cnt; i++) {
-		if (!texts[i].addr)
-			continue;
-		graph->syms[graph->sym_cnt++] = (struct callgraph_sym){
-			.addr = texts[i].addr,
-			.name = texts[i].name,
-			.module = texts[i].module,
-		};
-	}
-	free(texts);
-	return err || graph->sym_cnt ? err : -EACCES;
+	if (!graph->is_driver_entry)
+		return -ENOMEM;
+	return graph->sym_cnt ? 0 : -EACCES;
 }
 
 static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -672,11 +511,10 @@ static const char *const entry_callers[][CALLER_MAX + 1] = {
 /* Add hops to the functions by which packets enter a driver, found by their type, whatever their name. */
 static int driver_hops_add(struct reach_graph *graph, const struct kbtf *kb)
 {
-	const struct kbtf_func *funcs;
 	size_t cnt;
+	const struct kbtf_func *funcs = kbtf_funcs(kb, &cnt);
 	int err = 0;
 
-	funcs = kbtf_funcs(kb, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const char *const *caller = entry_callers[kbtf_driver_entry(kb, &funcs[i])];
 		uint32_t to = CALLGRAPH_NO_FUNC;
@@ -737,13 +575,13 @@ static int starts_find(struct state *state, const struct reach_config *config)
 		return -ENOMEM;
 	for (size_t i = 0; i < config->start_cnt; i++) {
 		const struct reach_start *start = &config->starts[i];
-		uint32_t func = callgraph_find(state->cg, start->name, start->module);
+		uint32_t func = callgraph_find(state->graph->cg, start->name, start->module);
 		enum callgraph_kind kind;
 
 		if (func == CALLGRAPH_NO_FUNC)
 			continue;
 		state->starts[state->start_cnt++] = func;
-		kind = callgraph_net_kind(state->net, func);
+		kind = callgraph_net_kind(state->graph->net, func);
 		if (start->widens && kind != CALLGRAPH_OUTSIDE && kind < state->kind_min)
 			state->kind_min = kind;
 	}
@@ -793,7 +631,7 @@ static int roots_add(struct state *state)
 		return -ENOMEM;
 	state->root_cnt = state->start_cnt;
 	for (size_t i = 0; i < cnt; i++) {
-		uint32_t func = callgraph_find(state->cg, names[i], NULL);
+		uint32_t func = callgraph_find(state->graph->cg, names[i], NULL);
 
 		if (func != CALLGRAPH_NO_FUNC)
 			state->starts[state->root_cnt++] = func;
@@ -816,23 +654,19 @@ static bool reach_keep(void *ctx, uint32_t func)
 
 	switch (state->width) {
 	case REACH_ALL:
-		return callgraph_is_func(state->cg, func);
+		return !(state->graph->cg->nodes[func].flags & NODE_NO_FUNC);
 	case REACH_NET:
-		return callgraph_net_kind(state->net, func) != CALLGRAPH_OUTSIDE;
+		return callgraph_net_kind(state->graph->net, func) != CALLGRAPH_OUTSIDE;
 	default:
-		return callgraph_net_kind(state->net, func) >= state->kind_min;
+		return callgraph_net_kind(state->graph->net, func) >= state->kind_min;
 	}
-}
-
-/* Whether the compiler made this copy of a function: it has no type, hence no fentry. */
-static bool is_copy(const char *name)
-{
-	return strchr(name, '.');
 }
 
 static void visit(void *ctx, uint32_t func, unsigned int depth)
 {
 	struct state *state = ctx;
+	const struct reach_graph *graph = state->graph;
+	const struct ksym_text *sym = &graph->syms[func];
 	struct reach *out = state->out;
 
 	if (state->is_found[func])
@@ -845,28 +679,21 @@ static void visit(void *ctx, uint32_t func, unsigned int depth)
 	if (!depth && !reach_is_start(state, func))
 		depth = 1;
 	out->funcs[out->cnt++] = (struct reach_func){
-		.name = state->syms[func].name,
-		.module = state->syms[func].module,
+		.name = sym->name,
+		.module = sym->module,
 		.depth = depth,
 		.is_seldom = state->is_behind,
-		.is_driver_entry = state->is_driver_entry[func],
+		.is_driver_entry = graph->is_driver_entry[func],
+		/* a compiler's copy (.isra) has no type, hence no fentry */
 		.is_extra = depth && state->width != REACH_PACKETS &&
-			    (depth == REACH_UNKNOWN || is_copy(state->syms[func].name) ||
-			     callgraph_net_kind(state->net, func) < state->kind_min),
+			    (depth == REACH_UNKNOWN || strchr(sym->name, '.') ||
+			     callgraph_net_kind(graph->net, func) < state->kind_min),
 	};
-}
-
-/* Visit the functions of the network stack that were not found: they are called through unknown pointers. */
-static void visit_rest(struct state *state)
-{
-	for (uint32_t func = 0; func < callgraph_func_cnt(state->cg); func++) {
-		if (!state->is_found[func] && callgraph_net_is_known(state->net, func))
-			visit(state, func, REACH_UNKNOWN);
-	}
 }
 
 static int walk(struct state *state, unsigned int depth_max)
 {
+	const struct reach_graph *graph = state->graph;
 	const struct callgraph_walk walk = {
 		.roots = state->starts,
 		.root_cnt = state->root_cnt,
@@ -877,33 +704,30 @@ static int walk(struct state *state, unsigned int depth_max)
 	};
 	int err;
 
-	state->is_found = calloc(callgraph_func_cnt(state->cg) + 1, sizeof(*state->is_found));
+	state->is_found = calloc(graph->sym_cnt + 1, sizeof(*state->is_found));
 	if (!state->is_found)
 		return -ENOMEM;
-	err = callgraph_reach(state->cg, &walk);
+	err = callgraph_reach(graph->cg, &walk);
 	if (!err && state->width == REACH_PACKETS) {
 		state->width = REACH_NET;
 		state->is_behind = true;
-		err = callgraph_reach(state->cg, &walk);
+		err = callgraph_reach(graph->cg, &walk);
 		state->width = REACH_PACKETS;
 	}
-	if (!err && !depth_max && state->width != REACH_PACKETS)
-		visit_rest(state);
-	return state->failed ? -ENOMEM : err;
+	if (err || depth_max || state->width == REACH_PACKETS)
+		return state->failed ? -ENOMEM : err;
+	/* functions of the network stack that were not found are called through unknown pointers */
+	for (uint32_t func = 0; func < graph->sym_cnt; func++) {
+		if (!state->is_found[func] && callgraph_net_is_known(graph->net, func))
+			visit(state, func, REACH_UNKNOWN);
+	}
+	return state->failed ? -ENOMEM : 0;
 }
 
 int reach_find(struct reach *out, const struct reach_graph *graph,
 	       const struct reach_config *config)
 {
-	struct state state = {
-		.cg = graph->cg,
-		.net = graph->net,
-		.syms = graph->syms,
-		.is_driver_entry = graph->is_driver_entry,
-		.out = out,
-		.width = config->width,
-	};
-	struct callgraph_stats stats;
+	struct state state = { .graph = graph, .out = out, .width = config->width };
 	int err;
 
 	*out = (struct reach){ 0 };
@@ -913,12 +737,10 @@ int reach_find(struct reach *out, const struct reach_graph *graph,
 		err = roots_add(&state);
 	if (!err)
 		err = walk(&state, config->depth_max);
-	if (!err) {
-		callgraph_stats(state.cg, &stats);
-		out->hop_cnt = stats.hop_cnt;
-	} else {
+	if (!err)
+		out->hop_cnt = graph->cg->hop_cnt;
+	else
 		reach_release(out);
-	}
 	free(state.starts);
 	free(state.is_found);
 	return err;
@@ -948,54 +770,28 @@ static int key_cmp(const void *a, const void *b)
 	return strcmp(l->module, r->module);
 }
 
-static struct key reach_key_of(const struct functab *tab, size_t id)
-{
-	const struct func *func = &tab->funcs[id];
-
-	return (struct key){ func->name.ptr, func->module.len ? func->module.ptr : NULL,
-			     (uint32_t)id };
-}
-
-static int find(struct reach *out, const struct reach_graph *graph, const struct functab *tab,
-		const bool *is_called)
-{
-	struct reach_config config = { .depth_max = 1, .width = REACH_ALL };
-	struct reach_start *starts = calloc(tab->cnt + 1, sizeof(*starts));
-	int err;
-
-	*out = (struct reach){ 0 };
-	if (!starts)
-		return -ENOMEM;
-	for (size_t i = 0; i < tab->cnt; i++) {
-		const struct key key = reach_key_of(tab, i);
-
-		if (is_called[i])
-			starts[config.start_cnt++] = (struct reach_start){
-				.name = key.name,
-				.module = key.module,
-				.widens = true,
-			};
-	}
-	config.starts = starts;
-	err = reach_find(out, graph, &config);
-	free(starts);
-	return err;
-}
-
 int near_mark(const struct reach_graph *graph, const struct functab *tab, const bool *is_called,
 	      bool *is_near)
 {
 	struct key *keys = calloc(tab->cnt + 1, sizeof(*keys));
-	struct reach reach;
-	int err = keys ? find(&reach, graph, tab, is_called) : -ENOMEM;
+	struct reach_start *starts = calloc(tab->cnt + 1, sizeof(*starts));
+	struct reach_config config = { .starts = starts, .depth_max = 1, .width = REACH_ALL };
+	struct reach reach = { 0 };
+	int err = keys && starts ? 0 : -ENOMEM;
 
-	if (err) {
-		free(keys);
-		return err;
+	for (uint32_t i = 0; i < tab->cnt && !err; i++) {
+		const struct func *func = &tab->funcs[i];
+		const char *module = func->module.len ? func->module.ptr : NULL;
+
+		keys[i] = (struct key){ func->name.ptr, module, i };
+		if (is_called[i])
+			starts[config.start_cnt++] =
+				(struct reach_start){ func->name.ptr, module, .widens = true };
 	}
-	for (size_t i = 0; i < tab->cnt; i++)
-		keys[i] = reach_key_of(tab, i);
-	qsort(keys, tab->cnt, sizeof(*keys), key_cmp);
+	if (!err)
+		err = reach_find(&reach, graph, &config);
+	if (!err)
+		qsort(keys, tab->cnt, sizeof(*keys), key_cmp);
 	for (size_t i = 0; i < reach.cnt; i++) {
 		const struct key wanted = { .name = reach.funcs[i].name,
 					    .module = reach.funcs[i].module };
@@ -1008,6 +804,7 @@ int near_mark(const struct reach_graph *graph, const struct functab *tab, const 
 			is_near[key->id] = true;
 	}
 	reach_release(&reach);
+	free(starts);
 	free(keys);
-	return 0;
+	return err;
 }

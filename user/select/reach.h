@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arch.h"
+#include "base/hash.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
@@ -83,18 +84,58 @@ void reach_release(struct reach *reach);
  * An edge is a direct call, or a jump out of the function (a tail call), to the start of another function; calls of a
  * function's .cold part count as the function's. The text does not show calls through pointers: the caller adds them
  * as hops. Text is read when a function is first visited, so unreached functions cost nothing.
+ *
+ * A function is its index in @syms. Only reach.c changes the graph.
  */
-struct callgraph;
-
-/* A text symbol; functions below are indices into the array of these. */
-struct callgraph_sym {
-	uint64_t addr;
-	const char *name;
-	const char *module; /* NULL: built in */
+struct callgraph {
+	const struct ksym_text *syms;
+	struct callgraph_node {
+		uint32_t edge_first;
+		uint32_t edge_cnt;
+		uint16_t module; /* index in modules; 0: built in */
+		uint8_t flags;   /* NODE_* */
+		int err;         /* why the text could not be read */
+	} * nodes;
+	uint32_t cnt;
+	/* Copies @len bytes of text from @addr. Return: 0 or -errno. */
+	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	void *read_ctx;
+	const struct arch *arch;
+	struct hash by_name; /* of functions, by their names up to the first '.' */
+	uint32_t *edges;
+	size_t edge_cnt;
+	size_t edge_cap;
+	struct callgraph_hop {
+		uint32_t from;
+		uint32_t to;
+	} * hops; /* calls through pointers, in ascending order of from */
+	size_t hop_cnt;
+	size_t hop_cap;
+	bool hops_sorted;
+	struct callgraph_module {
+		const char *name;
+		bool has_hop_end;
+	} * modules; /* the first is the kernel itself */
+	size_t module_cnt;
+	size_t module_cap;
+	size_t decoded_cnt;              /* functions whose text was read */
+	size_t unreadable_cnt;           /* functions whose text could not be read */
+#define CALLGRAPH_FUNC_BYTES (64u << 10) /* no function of the network stack is nearly as long */
+	uint8_t text[CALLGRAPH_FUNC_BYTES];
 };
 
-/* callgraph_read_fn - copy @len bytes of text from @addr. Return: 0 or -errno. */
-typedef int (*callgraph_read_fn)(void *ctx, uint64_t addr, void *buf, size_t len);
+enum {
+	NODE_PADDING = 1 << 0, /* before a function */
+	NODE_COLD = 1 << 1,    /* part of another function */
+	NODE_DECODED = 1 << 2,
+	NODE_INDIRECT = 1 << 3, /* it calls through pointers; known once it is decoded */
+	NODE_HOP_END = 1 << 4,  /* a hop leads to it; of a first name */
+	NODE_THUNK = 1 << 5,    /* a call of it is a call through a pointer */
+	NODE_TRAMPOLINE = 1 << 6,
+};
+#define NODE_PART         (NODE_PADDING | NODE_COLD)
+#define NODE_STUB         (NODE_THUNK | NODE_TRAMPOLINE)
+#define NODE_NO_FUNC      (NODE_PART | NODE_STUB)
 
 #define CALLGRAPH_NO_FUNC UINT32_MAX
 
@@ -106,8 +147,9 @@ typedef int (*callgraph_read_fn)(void *ctx, uint64_t addr, void *buf, size_t len
  * @read_ctx, until callgraph_free.
  * Return: 0, -EINVAL when @syms is not in order or an address is 0 (hidden), or -ENOMEM.
  */
-int callgraph_new(struct callgraph **out, const struct arch *arch, const struct callgraph_sym *syms,
-		  size_t cnt, callgraph_read_fn read, void *read_ctx);
+int callgraph_new(struct callgraph **out, const struct arch *arch, const struct ksym_text *syms,
+		  size_t cnt, int (*read)(void *ctx, uint64_t addr, void *buf, size_t len),
+		  void *read_ctx);
 void callgraph_free(struct callgraph *cg);
 
 /*
@@ -136,37 +178,11 @@ int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to);
  */
 int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **callees, size_t *cnt);
 
-/* callgraph_calls_indirectly - whether @func calls through pointers; false until it is visited. */
-bool callgraph_calls_indirectly(const struct callgraph *cg, uint32_t func);
-
-/* ---- what is known of a function ---- */
-
-uint32_t callgraph_func_cnt(const struct callgraph *cg);
-const struct callgraph_sym *callgraph_sym(const struct callgraph *cg, uint32_t func);
-
 /* callgraph_first_name - the index that represents its address: the first name that is not padding. */
 uint32_t callgraph_first_name(const struct callgraph *cg, uint32_t func);
 
-/* callgraph_is_part - whether it is not a function but padding before one, or a .cold part. */
-bool callgraph_is_part(const struct callgraph *cg, uint32_t func);
-
-/* callgraph_is_func - whether it is neither a part nor a stub that jumps through a pointer. */
-bool callgraph_is_func(const struct callgraph *cg, uint32_t func);
-
-/* callgraph_is_func_name - the same from the name alone. */
+/* callgraph_is_func_name - whether a name alone does not say NODE_NO_FUNC. */
 bool callgraph_is_func_name(const char *name);
-
-/* callgraph_is_hop_end - whether a hop leads to it. @func: a first name. */
-bool callgraph_is_hop_end(const struct callgraph *cg, uint32_t func);
-
-/* callgraph_module - the number of its module; 0: built in. */
-uint32_t callgraph_module(const struct callgraph *cg, uint32_t func);
-
-/* callgraph_module_cnt - the number of modules, including the kernel itself (number 0). */
-uint32_t callgraph_module_cnt(const struct callgraph *cg);
-
-/* callgraph_module_has_hop_end - whether a hop leads into it. */
-bool callgraph_module_has_hop_end(const struct callgraph *cg, uint32_t module);
 
 /* ---- the walk ---- */
 
@@ -187,16 +203,6 @@ struct callgraph_walk {
  * Visits every name of an address. Return: 0; -ENOMEM; or the reader's -errno if no root's text could be read.
  */
 int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk);
-
-/* Statistics of building and walking. */
-struct callgraph_stats {
-	size_t func_cnt;       /* functions decoded */
-	size_t edge_cnt;       /* calls found in them */
-	size_t hop_cnt;        /* calls through pointers added */
-	size_t unreadable_cnt; /* functions whose text could not be read */
-};
-
-void callgraph_stats(const struct callgraph *cg, struct callgraph_stats *out);
 
 /*
  * near_mark - set @is_near of each function of @tab that one in @is_called calls, directly or by a hop through a
