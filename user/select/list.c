@@ -22,18 +22,6 @@ struct listing {
 	bool is_verbose;
 };
 
-static void func_print(const struct listing *listing, const struct list_func *func)
-{
-	strbuf_str(listing->out, func->name);
-	if (func->module)
-		strbuf_printf(listing->out, " [%s]", func->module);
-	if (func->source.len)
-		strbuf_printf(listing->out, " (%.*s)", (int)func->source.len, func->source.ptr);
-	if (listing->is_verbose)
-		strbuf_printf(listing->out, ": %s", func->reason ? func->reason : "chosen");
-	strbuf_char(listing->out, '\n');
-}
-
 static void func_found(const struct listing *listing, const char *name, const char *module,
 		       const char *reason)
 {
@@ -44,25 +32,23 @@ static void func_found(const struct listing *listing, const char *name, const ch
 		.reason = reason,
 	};
 
-	if (listing->taker)
+	if (listing->taker) {
 		listing->taker->func(listing->taker->ctx, &func);
-	else
-		func_print(listing, &func);
+		return;
+	}
+	strbuf_str(listing->out, name);
+	if (module)
+		strbuf_printf(listing->out, " [%s]", module);
+	if (func.source.len)
+		strbuf_printf(listing->out, " (%.*s)", (int)func.source.len, func.source.ptr);
+	if (listing->is_verbose)
+		strbuf_printf(listing->out, ": %s", reason ? reason : "chosen");
+	strbuf_char(listing->out, '\n');
 }
 
 static void verdict_found(void *ctx, const struct kbtf_func *func, const char *reason)
 {
 	func_found(ctx, func->name, func->module, reason);
-}
-
-static void funcs_found(const struct listing *listing, const struct functab *tab)
-{
-	for (size_t i = 0; i < tab->cnt; i++) {
-		const struct func *func = &tab->funcs[i];
-
-		func_found(listing, func->name.ptr, func->module.len ? func->module.ptr : NULL,
-			   NULL);
-	}
 }
 
 /* ---- plan ---- */
@@ -79,31 +65,6 @@ static void plan_time(struct strbuf *out, const char *name, uint64_t us)
 		strbuf_printf(out, "%" PRIu64 " s", (us + 500000) / 1000000);
 	else
 		strbuf_printf(out, "%.1f s", (double)us / 1e6);
-}
-
-static size_t module_func_cnt(const struct functab *tab)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < tab->cnt; i++)
-		cnt += tab->funcs[i].module.len > 0;
-	return cnt;
-}
-
-static struct list_cost cost_of(const struct list_plan *plan, const struct functab *tab,
-				const struct attach_shares *shares)
-{
-	return (struct list_cost){
-		.by = attach_words(shares->mode),
-		.func_cnt = tab->cnt,
-		.module_func_cnt = module_func_cnt(tab),
-		.extra_cnt = shares->extra_cnt,
-		.pair_cnt = shares->pair_cnt,
-		.bill = attach_bill_of(shares, plan->arch, plan->kernel),
-		.cpu_cnt = plan->cpu_cnt,
-		.buffer_bytes = plan->buffer_bytes,
-		.thread_bytes = shares->thread_bytes,
-	};
 }
 
 /* If one packet costs n nanoseconds, a million cost n milliseconds. */
@@ -200,14 +161,26 @@ static void find_near(struct list_cost *cost, const struct list_config *config)
 /* Return: 0 or -errno, already logged. */
 static int plan_print(struct strbuf *out, const struct list_config *config, struct functab *tab)
 {
+	const struct list_plan *plan = config->plan;
 	struct attach_shares shares;
 	struct list_cost cost;
-	int err = config->plan->shares(config->plan->ctx, tab, &shares);
+	int err = plan->shares(plan->ctx, tab, &shares);
 
 	if (err)
 		return err;
-	cost = cost_of(config->plan, tab, &shares);
-	cost.forecast = config->plan->forecast(config->plan->ctx, tab);
+	cost = (struct list_cost){
+		.by = attach_words(shares.mode),
+		.func_cnt = tab->cnt,
+		.extra_cnt = shares.extra_cnt,
+		.pair_cnt = shares.pair_cnt,
+		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
+		.cpu_cnt = plan->cpu_cnt,
+		.buffer_bytes = plan->buffer_bytes,
+		.thread_bytes = shares.thread_bytes,
+		.forecast = plan->forecast(plan->ctx, tab),
+	};
+	for (size_t i = 0; i < tab->cnt; i++)
+		cost.module_func_cnt += tab->funcs[i].module.len > 0;
 	find_near(&cost, config);
 	if (config->taker)
 		config->taker->cost(config->taker->ctx, &cost);
@@ -262,6 +235,7 @@ int list_run(const struct list_config *config, struct strbuf *out)
 {
 	struct listing listing = { out, config->srcline, config->taker, config->is_verbose };
 	struct select_rules rules = config->rules;
+	const bool lists_funcs = !config->plan && !config->is_verbose;
 	struct functab tab;
 	int err;
 
@@ -275,8 +249,12 @@ int list_run(const struct list_config *config, struct strbuf *out)
 		err = config->check(config->check_ctx, &tab);
 	if (!err && config->plan)
 		err = plan_print(out, config, &tab);
-	else if (!err && !config->is_verbose)
-		funcs_found(&listing, &tab);
+	for (size_t i = 0; i < tab.cnt && lists_funcs && !err; i++) {
+		const struct func *func = &tab.funcs[i];
+
+		func_found(&listing, func->name.ptr, func->module.len ? func->module.ptr : NULL,
+			   NULL);
+	}
 	functab_release(&tab);
 	if (err)
 		return err;

@@ -669,7 +669,10 @@ static const struct {
 	const char *reason;
 	bool by_trampoline; /* kprobe.session may be there */
 } denied[] = {
-	/* at them kprobe.session counts its own calls as missed, which no other program may be blamed for */
+	/*
+	 * The kernel calls these two around each run of a program at a kprobe. It skips programs at them then, and
+	 * counts that as missed calls, among which real losses could not be recognised.
+	 */
 	{ "__rcu_read_lock __rcu_read_unlock", "runs around every program", false },
 	{ "bpf_skops_*", "runs BPF programs", true },
 	{ "bpf_* __bpf_* ___bpf_* *_bpf_prog_* *sys_bpf xdp_test_run_* percpu_array_map_* "
