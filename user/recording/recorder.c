@@ -105,24 +105,21 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	return err;
 }
 
-/* Attaching may have taken long since the file was opened, so the start time is taken again. */
-static int recorder_write_host(struct recorder *rec)
+int recorder_begin(struct recorder *rec)
 {
 	const uint64_t begin_ns = rec->config.made->begin_mono_ns;
 	struct recfile_host host;
+	int err = 0;
 
-	recorder_read_host(rec, &host);
-	if (begin_ns && begin_ns < host.start_mono_ns) {
-		host.start_real_ns -= host.start_mono_ns - begin_ns;
-		host.start_mono_ns = begin_ns;
+	/* attaching may have taken long since the file was opened, so the start time is taken again */
+	if (!rec->config.keep) {
+		recorder_read_host(rec, &host);
+		if (begin_ns && begin_ns < host.start_mono_ns) {
+			host.start_real_ns -= host.start_mono_ns - begin_ns;
+			host.start_mono_ns = begin_ns;
+		}
+		err = recfile_writer_host(rec->writer, &host);
 	}
-	return recfile_writer_host(rec->writer, &host);
-}
-
-int recorder_begin(struct recorder *rec)
-{
-	int err = rec->config.keep ? 0 : recorder_write_host(rec);
-
 	if (!err)
 		err = write_tables(rec);
 	return err ? err : recfile_writer_begin(rec->writer);
@@ -415,31 +412,6 @@ int flightfile_put(struct flightfile *f, void *segment, size_t len)
 	return f->err;
 }
 
-/* flightfile_end - complete the file and give it its name. Return: 0, or -errno after removing it. */
-static int flightfile_end(struct flightfile *f)
-{
-	struct {
-		struct chunk_head head;
-		struct recfile_summary summary;
-	} out = {
-		.head = { .type = CHUNK_SUMM, .bytes = sizeof(out.summary) },
-		.summary = { .end_mono_ns = host_time_ns(),
-			     .end_real_ns = host_real_ns(),
-			     .event_cnt = f->event_cnt },
-	};
-
-	put_chunk(f, &out.head);
-	if (!f->err && renameat(f->dir_fd, f->part, f->dir_fd, f->name))
-		recorder_failed(f, -errno);
-	if (f->err) {
-		flightfile_abandon(f);
-		return f->err;
-	}
-	close(f->fd);
-	f->fd = -1;
-	return 0;
-}
-
 void flightfile_abandon(struct flightfile *f)
 {
 	if (f->fd < 0)
@@ -542,21 +514,6 @@ static int next_segment(struct flight *f)
 
 /* ---- open ---- */
 
-static int dir_open(struct flight *f)
-{
-	f->dir_fd = flightfile_dir(f->config.dir);
-	if (f->dir_fd >= 0)
-		return 0;
-	if (f->dir_fd == -EBUSY)
-		log_error(
-			"'%s' is in use by another flight recorder; each needs a directory of its own",
-			f->config.dir);
-	else
-		log_error("cannot record to the directory '%s': %s", f->config.dir,
-			  strerror(-f->dir_fd));
-	return f->dir_fd;
-}
-
 /* Every segment needs the tables; the rest of it is for events. Return: 0 or -EINVAL, already logged. */
 static int check_room(struct flight *f)
 {
@@ -583,7 +540,14 @@ int flight_open(struct flight **out, const struct flight_config *config)
 	recorder.path = NULL;
 	recorder.keep = recorder_keep;
 	recorder.keep_ctx = f;
-	err = dir_open(f);
+	f->dir_fd = flightfile_dir(config->dir);
+	err = f->dir_fd < 0 ? f->dir_fd : 0;
+	if (err == -EBUSY)
+		log_error(
+			"'%s' is in use by another flight recorder; each needs a directory of its own",
+			config->dir);
+	else if (err)
+		log_error("cannot record to the directory '%s': %s", config->dir, strerror(-err));
 	if (!err)
 		err = recorder_open(&f->recorder, &recorder);
 	if (!err)
@@ -642,18 +606,33 @@ static void file_failed(struct flight *f, int err)
 	f->err = err;
 }
 
+/* Complete the file and give it its name. */
 static void file_end(struct flight *f)
 {
-	int err = flightfile_end(&f->file);
+	struct flightfile *file = &f->file;
+	struct {
+		struct chunk_head head;
+		struct recfile_summary summary;
+	} out = {
+		.head = { .type = CHUNK_SUMM, .bytes = sizeof(out.summary) },
+		.summary = { .end_mono_ns = host_time_ns(),
+			     .end_real_ns = host_real_ns(),
+			     .event_cnt = file->event_cnt },
+	};
 
-	if (err) {
-		file_failed(f, err);
+	put_chunk(file, &out.head);
+	if (!file->err && renameat(file->dir_fd, file->part, file->dir_fd, file->name))
+		recorder_failed(file, -errno);
+	if (file->err) {
+		file_failed(f, file->err);
 		return;
 	}
+	close(file->fd);
+	file->fd = -1;
 	f->stats.file_cnt++;
 	f->state = WAITS;
 	log_warn("recorded to '%s/%s': %" PRIu64 " events, %" PRIu64 " KiB", f->config.dir,
-		 f->file.name, f->file.event_cnt, (f->file.bytes + 1023) / 1024);
+		 file->name, file->event_cnt, (file->bytes + 1023) / 1024);
 }
 
 /* Write the next segment. */
@@ -696,12 +675,6 @@ static int file_begin(struct flight *f)
 	return 0;
 }
 
-static bool window_is_over(const struct flight *f, uint64_t now_ns)
-{
-	return f->state == IN_WINDOW &&
-	       (f->now_ns >= f->window_end_ns || now_ns >= f->window_end_ns + BEHIND_NS);
-}
-
 int flight_events(struct flight *f, const struct event *events, size_t cnt)
 {
 	int err = 0;
@@ -721,12 +694,13 @@ int flight_events(struct flight *f, const struct event *events, size_t cnt)
 
 int flight_flush(struct flight *f, uint64_t now_ns)
 {
-	int err = recorder_flush(&f->recorder,
-				 now_ns); /* short chunks: those before the window are left out */
+	/* short chunks: those before the window are left out */
+	int err = recorder_flush(&f->recorder, now_ns);
 
 	if (err)
 		return err;
-	if (window_is_over(f, now_ns))
+	if (f->state == IN_WINDOW &&
+	    (f->now_ns >= f->window_end_ns || now_ns >= f->window_end_ns + BEHIND_NS))
 		err = file_begin(f);
 	else if (f->state == WRITES)
 		file_step(f);

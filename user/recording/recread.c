@@ -131,76 +131,26 @@ static int recread_events_end(struct recfile_reader *r)
 	return 0;
 }
 
-static bool read_slot(struct recfile_reader *r, uint64_t word)
-{
-	struct slot slot = { (uint32_t)(word >> 11) & CPU_MASK, (uint32_t)(word >> 32) };
-
-	if (slot.cpu >= r->host.cpu_cnt || slot.tid > NFG_TASK_TID)
-		return false;
-	r->slots[(word >> 3) % SLOT_CNT] = slot;
-	return true;
-}
-
-static bool read_lost(struct recfile_reader *r, uint64_t word, struct event *ev)
-{
-	*ev = (struct event){
-		.time_ns = r->time_ns,
-		.lost_cnt = word >> 16,
-		.cpu = (uint32_t)(word >> 3) & CPU_MASK,
-		.kind = EVENT_LOST,
-	};
-	r->gap_left--;
-	return ev->cpu < r->host.cpu_cnt;
-}
-
-/*
- * Read the @cnt words after the current one as the values of @ev; NULL: of no event in this batch. Return: whether they
- * are valid.
- */
-static bool read_values(struct recfile_reader *r, uint32_t cnt, struct event *ev)
-{
-	struct call_values call;
-
-	if (!values_unpack(&r->words[r->word_at + 1], cnt, &call))
-		return false;
-	if (r->values && ev)
-		ev->values = values_put(r->values, &call);
-	return true;
-}
-
-/* Return: the kind of event; EVENT_ENTRY: none. */
-static enum event_kind mark_kind(enum extra_kind kind)
-{
-	switch (kind) {
-	case EXTRA_OUT:
-		return EVENT_OUT;
-	case EXTRA_IN:
-		return EVENT_IN;
-	case EXTRA_GAP:
-		return EVENT_GAP;
-	case EXTRA_DOUBT:
-		return EVENT_DOUBT;
-	case EXTRA_SURE:
-		return EVENT_SURE;
-	case EXTRA_TORN:
-		return EVENT_TORN;
-	default:
-		return EVENT_ENTRY;
-	}
-}
-
 /* Return: the number of events made, 0 or 1; -1: invalid word. */
 static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
-	enum extra_kind kind = (enum extra_kind)(word >> 3 & 0x1fff);
+	static const uint8_t marks[] = {
+		[EXTRA_OUT] = EVENT_OUT,     [EXTRA_IN] = EVENT_IN,     [EXTRA_GAP] = EVENT_GAP,
+		[EXTRA_DOUBT] = EVENT_DOUBT, [EXTRA_SURE] = EVENT_SURE, [EXTRA_TORN] = EVENT_TORN,
+	};
+	uint32_t kind = word >> 3 & 0x1fff;
 	uint32_t cnt = (uint32_t)(word >> 16) & 0xffff;
 	const uint64_t *words = &r->words[r->word_at + 1];
-	enum event_kind mark = mark_kind(kind);
+	uint8_t mark = kind < sizeof(marks) ? marks[kind] : EVENT_ENTRY; /* EVENT_ENTRY: none */
+	struct call_values call;
 
 	if (cnt > r->word_cnt - r->word_at - 1)
 		return -1;
-	if (kind == EXTRA_VALUES && !read_values(r, cnt, ev > r->events ? ev - 1 : NULL))
+	if (kind == EXTRA_VALUES && !values_unpack(words, cnt, &call))
 		return -1;
+	/* without an event in this batch they are of none */
+	if (kind == EXTRA_VALUES && r->values && ev > r->events)
+		ev[-1].values = values_put(r->values, &call);
 	r->word_at += cnt;
 	if (mark == EVENT_ENTRY || cnt < MARK_WORDS)
 		return 0;
@@ -217,11 +167,24 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 /* Read a word that is neither entry nor exit. Return: as read_extra. */
 static int read_word(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
+	struct slot slot;
+
 	switch ((enum op)(word & 7)) {
 	case OP_LOST:
-		return read_lost(r, word, ev) ? 1 : -1;
+		*ev = (struct event){
+			.time_ns = r->time_ns,
+			.lost_cnt = word >> 16,
+			.cpu = (uint32_t)(word >> 3) & CPU_MASK,
+			.kind = EVENT_LOST,
+		};
+		r->gap_left--;
+		return ev->cpu < r->host.cpu_cnt ? 1 : -1;
 	case OP_SLOT:
-		return read_slot(r, word) ? 0 : -1;
+		slot = (struct slot){ (uint32_t)(word >> 11) & CPU_MASK, (uint32_t)(word >> 32) };
+		if (slot.cpu >= r->host.cpu_cnt || slot.tid > NFG_TASK_TID)
+			return -1;
+		r->slots[(word >> 3) % SLOT_CNT] = slot;
+		return 0;
 	case OP_TIME:
 		r->time_ns += (uint64_t)((int64_t)word >> 3);
 		return 0;
@@ -522,35 +485,14 @@ static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
 	return 0;
 }
 
-/* Whether no byte could end a row or be part of a terminal's command. */
-static bool is_printable(const char *str, size_t len)
+/* Whether no byte could end a row or be part of a terminal's command. @least: ' ', or '!' if it may not be one either. */
+static bool is_printable(const char *str, size_t len, char least)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (str[i] < ' ' || str[i] > '~')
+		if (str[i] < least || str[i] > '~')
 			return false;
 	}
 	return true;
-}
-
-static bool recread_is_symbol(const char *str, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (str[i] <= ' ' || str[i] > '~')
-			return false;
-	}
-	return true;
-}
-
-static int grow_functab(struct recfile_reader *r, uint32_t cnt, size_t bytes, char **pool)
-{
-	*pool = malloc(bytes);
-	if (!*pool || VEC_RESERVE(r->functab.funcs, r->func_cap, r->functab.cnt + cnt) ||
-	    VEC_RESERVE(r->pools, r->pool_cap, r->pool_cnt + 1)) {
-		free(*pool);
-		return recread_fail(r, -ENOMEM, "out of memory");
-	}
-	r->pools[r->pool_cnt++] = *pool;
-	return 0;
 }
 
 /* Copy a string to *pool, which advances. */
@@ -568,7 +510,6 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 {
 	struct funcs_head head;
 	char *pool;
-	int err;
 
 	if (!recread_take(&s, &head, sizeof(head)) || head.first_id != r->functab.cnt)
 		return recread_damaged(r, "the functions do not continue the previous ones");
@@ -576,16 +517,20 @@ static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_it
 	if (!head.cnt || head.cnt > NFG_FUNC_CNT - head.first_id ||
 	    head.cnt > (size_t)(s.end - s.at) / 5)
 		return recread_damaged(r, "an impossible number of functions");
-	err = grow_functab(r, head.cnt, (size_t)(s.end - s.at), &pool);
-	if (err)
-		return err;
+	pool = malloc((size_t)(s.end - s.at));
+	if (!pool || VEC_RESERVE(r->functab.funcs, r->func_cap, r->functab.cnt + head.cnt) ||
+	    VEC_RESERVE(r->pools, r->pool_cap, r->pool_cnt + 1)) {
+		free(pool);
+		return recread_fail(r, -ENOMEM, "out of memory");
+	}
+	r->pools[r->pool_cnt++] = pool;
 	for (uint32_t i = 0; i < head.cnt; i++) {
 		struct func *func;
 		uint16_t lens[2];
 
 		if (!recread_take(&s, lens, sizeof(lens)) || s.end - s.at < lens[0] + lens[1])
 			return recread_damaged(r, "the functions are cut");
-		if (!lens[0] || !recread_is_symbol(s.at, (size_t)lens[0] + lens[1]))
+		if (!lens[0] || !is_printable(s.at, (size_t)lens[0] + lens[1], '!'))
 			return recread_damaged(r, "a function without a proper name");
 		if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
 			return recread_damaged(r, "a function's name longer than any kernel's");
@@ -658,7 +603,7 @@ static int recread_read_callers(struct recfile_reader *r, struct span s, struct 
 	while (recread_take(&s, &addr, sizeof(addr)) && addr &&
 	       recread_take(&s, &len, sizeof(len))) {
 		if (len > RECFILE_CALLER_MAX || len > (size_t)(s.end - s.at) ||
-		    !is_printable(s.at, len))
+		    !is_printable(s.at, len, ' '))
 			return recread_damaged(r, "an invalid return address");
 		r->callers[cnt++] = (struct recfile_caller){ addr, { s.at, len } };
 		s.at += len;

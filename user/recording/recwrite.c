@@ -89,14 +89,14 @@ static int recwrite_failed(struct recfile_writer *w, int err);
 
 /* ---- names ---- */
 
-static int flush_callers(struct recfile_writer *w)
+/* Write the *@cnt records after @head, if any; *@cnt is 0 then. */
+static int flush_recs(struct recfile_writer *w, struct chunk_head *head, uint32_t type,
+		      uint32_t *cnt, size_t rec_bytes)
 {
-	size_t bytes = w->caller_bytes;
+	size_t bytes = *cnt * rec_bytes;
 
-	w->caller_bytes = 0;
-	if (w->err || !bytes)
-		return w->err;
-	return recwrite_chunk(w, &w->callers.head, CHUNK_ADDR, bytes);
+	*cnt = 0;
+	return w->err || !bytes ? w->err : recwrite_chunk(w, head, type, bytes);
 }
 
 /* The name of a return address precedes the event that has it. */
@@ -112,7 +112,7 @@ static int recwrite_add_caller(struct recfile_writer *w, uint64_t addr)
 	len = (uint16_t)(name.len < RECFILE_CALLER_MAX ? name.len : RECFILE_CALLER_MAX);
 	/* padding takes up to 8 bytes more */
 	if (w->caller_bytes + sizeof(addr) + sizeof(len) + len + 8 > CALLERS_BYTES)
-		err = flush_callers(w);
+		err = flush_recs(w, &w->callers.head, CHUNK_ADDR, &w->caller_bytes, 1);
 	p = w->callers.bytes + w->caller_bytes;
 	memcpy(p, &addr, sizeof(addr));
 	memcpy(p + sizeof(addr), &len, sizeof(len));
@@ -123,38 +123,18 @@ static int recwrite_add_caller(struct recfile_writer *w, uint64_t addr)
 
 static int flush_names(struct recfile_writer *w)
 {
-	size_t cnt = w->name_cnt;
-
-	w->name_cnt = 0;
-	if (w->err || !cnt)
-		return w->err;
-	return recwrite_chunk(w, &w->names.head, CHUNK_NAME, cnt * sizeof(*w->names.recs));
+	return flush_recs(w, &w->names.head, CHUNK_NAME, &w->name_cnt, sizeof(*w->names.recs));
 }
 
 static int flush_processes(struct recfile_writer *w)
 {
-	size_t cnt = w->process_cnt;
-
-	w->process_cnt = 0;
-	if (w->err || !cnt)
-		return w->err;
-	return recwrite_chunk(w, &w->processes.head, CHUNK_PROC, cnt * sizeof(*w->processes.recs));
+	return flush_recs(w, &w->processes.head, CHUNK_PROC, &w->process_cnt,
+			  sizeof(*w->processes.recs));
 }
 
 static int flush_places(struct recfile_writer *w)
 {
-	size_t cnt = w->place_cnt;
-
-	w->place_cnt = 0;
-	if (w->err || !cnt)
-		return w->err;
-	return recwrite_chunk(w, &w->places.head, CHUNK_PLAC, cnt * sizeof(*w->places.recs));
-}
-
-static int add_name(struct recfile_writer *w, const struct nfg_task_rec *rec)
-{
-	w->names.recs[w->name_cnt++] = *rec;
-	return w->name_cnt == NAME_CNT ? flush_names(w) : 0;
+	return flush_recs(w, &w->places.head, CHUNK_PLAC, &w->place_cnt, sizeof(*w->places.recs));
 }
 
 void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid)
@@ -175,7 +155,8 @@ static int find_name(struct recfile_writer *w, const struct event *ev, uint32_t 
 	if (!*is_new)
 		return 0;
 	memcpy(rec.comm, comm.ptr, comm.len < sizeof(rec.comm) ? comm.len : sizeof(rec.comm));
-	return add_name(w, &rec);
+	w->names.recs[w->name_cnt++] = rec;
+	return w->name_cnt == NAME_CNT ? flush_names(w) : 0;
 }
 
 static int add_process(struct recfile_writer *w, uint64_t time_ns, uint32_t tid, uint32_t tgid)
@@ -244,7 +225,7 @@ int recfile_writer_flush(struct recfile_writer *w)
 	if (!err)
 		err = flush_places(w);
 	if (!err)
-		err = flush_callers(w);
+		err = flush_recs(w, &w->callers.head, CHUNK_ADDR, &w->caller_bytes, 1);
 	if (!w->word_cnt)
 		return err;
 	w->word_cnt = 0;
@@ -280,28 +261,24 @@ static uint64_t recwrite_put_time(struct recfile_writer *w, uint64_t time_ns, ui
 	return delta;
 }
 
-static int put_addresses(struct recfile_writer *w, const struct call_values *call)
-{
-	int err = call->has_caller ? recwrite_add_caller(w, call->caller) : 0;
-
-	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call->has_stack && call->stack && !err; i++)
-		err = recwrite_add_caller(w, RETADDR_FRAME(call->stack - 1, i));
-	return err;
-}
-
 /* Values follow their event. */
 static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t *words = &w->chunk.words[w->word_cnt];
 	struct call_values call;
 	uint32_t cnt;
+	int err = 0;
 
 	if (!w->values || !values_get(w->values, ev->values, &call))
 		return 0;
 	cnt = values_pack(&call, words + 1);
 	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
 	w->word_cnt += 1 + cnt;
-	return put_addresses(w, &call);
+	if (call.has_caller)
+		err = recwrite_add_caller(w, call.caller);
+	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call.has_stack && call.stack && !err; i++)
+		err = recwrite_add_caller(w, RETADDR_FRAME(call.stack - 1, i));
+	return err;
 }
 
 static int recwrite_put_call(struct recfile_writer *w, const struct event *ev)
@@ -334,15 +311,6 @@ static int recwrite_put_call(struct recfile_writer *w, const struct event *ev)
 	return 0;
 }
 
-static void recwrite_put_lost(struct recfile_writer *w, const struct event *ev)
-{
-	uint64_t cnt = ev->lost_cnt < LOST_MAX ? ev->lost_cnt : LOST_MAX;
-
-	recwrite_put_time(w, ev->time_ns, 0);
-	recwrite_put_word(w, OP_LOST, ev->cpu | cnt << 13);
-	w->chunk.events.gap_cnt++;
-}
-
 /*
  * Writes an event that is neither call nor loss. It does not change the clock, because readers of version 1.0 skip it.
  */
@@ -373,14 +341,6 @@ static void note_mark(struct open_marks *open, const struct event *ev)
 	}
 }
 
-/* Whether the chunk is full, or its clock cannot reach @time_ns in one step. */
-static bool is_chunk_over(const struct recfile_writer *w, uint64_t time_ns)
-{
-	int64_t delta = (int64_t)(time_ns - w->time_ns);
-
-	return w->word_cnt > WORD_CNT - WORDS_SPARE || delta > TIME_MAX || delta < -TIME_MAX;
-}
-
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
 	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_TORN)
@@ -392,13 +352,16 @@ static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 
 static int recwrite_put_event(struct recfile_writer *w, const struct event *ev)
 {
+	int64_t delta = (int64_t)(ev->time_ns - w->time_ns);
 	int err = 0;
 
 	if (event_is_bad(w, ev)) {
 		w->bad_cnt++;
 		return 0;
 	}
-	if (w->word_cnt && is_chunk_over(w, ev->time_ns))
+	/* the chunk is full, or its clock cannot reach the event in one step */
+	if (w->word_cnt &&
+	    (w->word_cnt > WORD_CNT - WORDS_SPARE || delta > TIME_MAX || delta < -TIME_MAX))
 		err = recfile_writer_flush(w);
 	if (!w->word_cnt) {
 		w->time_ns = ev->time_ns;
@@ -407,11 +370,18 @@ static int recwrite_put_event(struct recfile_writer *w, const struct event *ev)
 	if (!err && event_is_call(ev))
 		return recwrite_put_call(w, ev);
 	note_mark(&w->open_marks[ev->cpu], ev);
-	if (!err && ev->kind == EVENT_LOST)
-		recwrite_put_lost(w, ev);
-	else if (!err)
+	if (err)
+		return err;
+	if (ev->kind == EVENT_LOST) {
+		uint64_t cnt = ev->lost_cnt < LOST_MAX ? ev->lost_cnt : LOST_MAX;
+
+		recwrite_put_time(w, ev->time_ns, 0);
+		recwrite_put_word(w, OP_LOST, ev->cpu | cnt << 13);
+		w->chunk.events.gap_cnt++;
+	} else {
 		put_mark(w, ev);
-	return err;
+	}
+	return 0;
 }
 
 /* Marks that were open at the end of the last file are also open in this one. */
@@ -539,27 +509,6 @@ static char *put_string(char *p, const char *str)
 	return p + sizeof(len) + len;
 }
 
-static int recwrite_write_host(struct recfile_writer *w, const struct recfile_host *host)
-{
-	struct {
-		struct chunk_head head;
-		struct host_head host;
-		char strings[sizeof(*host) + STRINGS_CNT * sizeof(uint16_t) + 8];
-	} out = {
-		.host.start_mono_ns = host->start_mono_ns,
-		.host.start_real_ns = host->start_real_ns,
-		.host.cpu_cnt = host->cpu_cnt,
-		.host.clock = host->clock,
-	};
-	char *end = out.strings;
-
-	end = put_string(end, host->kernel);
-	end = put_string(end, host->machine);
-	end = put_string(end, host->tool);
-	end = put_string(end, host->command);
-	return recwrite_chunk(w, &out.head, CHUNK_HOST, (size_t)(end - (char *)&out.host));
-}
-
 int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *made)
 {
 	struct {
@@ -578,38 +527,41 @@ int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *mad
 
 /* ---- open and close ---- */
 
-static int write_beginning(struct recfile_writer *w, const struct recfile_host *host)
+int recfile_writer_host(struct recfile_writer *w, const struct recfile_host *host)
 {
-	struct file_head head = {
+	struct file_head file = {
 		.byte_order = BYTE_ORDER_MARK,
 		.major = RECFILE_VERSION_MAJOR,
 		.minor = RECFILE_VERSION_MINOR,
 	};
+	struct {
+		struct chunk_head head;
+		struct host_head host;
+		char strings[sizeof(*host) + STRINGS_CNT * sizeof(uint16_t) + 8];
+	} out = {
+		.host.start_mono_ns = host->start_mono_ns,
+		.host.start_real_ns = host->start_real_ns,
+		.host.cpu_cnt = host->cpu_cnt,
+		.host.clock = host->clock,
+	};
+	char *end = out.strings;
 	int err;
 
-	memcpy(head.magic, recwire_magic, sizeof(recwire_magic));
-	err = write_whole(w, &head, sizeof(head));
-	return err ? err : recwrite_write_host(w, host);
-}
-
-static int writer_open(struct recfile_writer *w, const struct recfile_config *config)
-{
-	int err;
-
-	w->is_named = calloc(1, (NFG_TASK_TID + 1) / 8);
-	w->path = strdup(config->path ? config->path : "standard output");
-	w->open_marks = calloc(w->cpu_cnt, sizeof(*w->open_marks));
-	if (!w->is_named || !w->path || !w->open_marks)
-		return -ENOMEM;
-	err = config->path ? outfile_open(&w->file, w->path, config->stop_cnt) : 0;
+	memcpy(file.magic, recwire_magic, sizeof(recwire_magic));
+	err = w->err ? w->err : write_whole(w, &file, sizeof(file));
 	if (err)
 		return err;
-	w->file.is_held = config->is_held;
-	return config->is_held ? 0 : write_beginning(w, config->host);
+	end = put_string(end, host->kernel);
+	end = put_string(end, host->machine);
+	end = put_string(end, host->tool);
+	end = put_string(end, host->command);
+	return recwrite_chunk(w, &out.head, CHUNK_HOST, (size_t)(end - (char *)&out.host));
 }
 
-static void writer_free(struct recfile_writer *w)
+void recfile_writer_abandon(struct recfile_writer *w)
 {
+	if (!w)
+		return;
 	outfile_abandon(&w->file);
 	free(w->is_named);
 	free(w->open_marks);
@@ -638,9 +590,17 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->values = config->values;
 	w->ctx = config->ctx;
 	recwire_slots_reset(w->slots);
-	err = writer_open(w, config);
+	w->is_named = calloc(1, (NFG_TASK_TID + 1) / 8);
+	w->path = strdup(config->path ? config->path : "standard output");
+	w->open_marks = calloc(w->cpu_cnt, sizeof(*w->open_marks));
+	err = w->is_named && w->path && w->open_marks ? 0 : -ENOMEM;
+	if (!err && config->path)
+		err = outfile_open(&w->file, w->path, config->stop_cnt);
+	w->file.is_held = config->is_held;
+	if (!err && !config->is_held)
+		err = recfile_writer_host(w, config->host);
 	if (err) {
-		writer_free(w);
+		recfile_writer_abandon(w);
 		return err;
 	}
 	*out = w;
@@ -655,11 +615,6 @@ uint64_t recfile_writer_bytes(const struct recfile_writer *w)
 struct outfile *recfile_writer_file(struct recfile_writer *w)
 {
 	return &w->file;
-}
-
-int recfile_writer_host(struct recfile_writer *w, const struct recfile_host *host)
-{
-	return w->err ? w->err : write_beginning(w, host);
 }
 
 int recfile_writer_begin(struct recfile_writer *w)
@@ -689,13 +644,7 @@ int recfile_writer_restart(struct recfile_writer *w, const struct recfile_host *
 	w->bad_cnt = 0;
 	w->is_next = true;
 	memset(w->is_named, 0, (NFG_TASK_TID + 1) / 8);
-	return write_beginning(w, host);
-}
-
-void recfile_writer_abandon(struct recfile_writer *w)
-{
-	if (w)
-		writer_free(w);
+	return recfile_writer_host(w, host);
 }
 
 int recfile_writer_close(struct recfile_writer *w)
@@ -717,7 +666,7 @@ int recfile_writer_close(struct recfile_writer *w)
 		log_hint("%" PRIu64 " bytes and %" PRIu64
 			 " events were not written; -o FILE needs no reader",
 			 w->file.unwritten_bytes, w->unwritten_cnt);
-	writer_free(w);
+	recfile_writer_abandon(w);
 	return err;
 }
 
