@@ -52,7 +52,7 @@ struct recfile_reader {
 	uint32_t gap_left;
 	struct slot slots[SLOT_CNT];
 	struct event *events;
-	uint32_t event_cap;
+	size_t event_cap;
 };
 
 /* The unread rest of a chunk. */
@@ -75,39 +75,19 @@ static int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
 
 /* ---- events ---- */
 
-#define FIRST_EVENT_CNT 64u
-
-/* Make room for a batch of events, or for all events of a chunk with fewer words: an event has at least one word. */
-static int events_reserve(struct recfile_reader *r, uint32_t word_cnt)
-{
-	uint32_t cap = r->event_cap ? r->event_cap : FIRST_EVENT_CNT;
-
-	while (cap < word_cnt && cap < RECFILE_BATCH_CNT)
-		cap *= 2;
-	if (cap == r->event_cap)
-		return 0;
-	free(r->events);
-	r->event_cap = cap;
-	r->events = malloc(cap * sizeof(*r->events));
-	if (r->events)
-		return 0;
-	r->event_cap = 0;
-	return recread_fail(r, -ENOMEM, "out of memory");
-}
-
 /* recread_events_begin - begin to decode the event chunk @s. Return: 0 or -errno. */
 static int recread_events_begin(struct recfile_reader *r, struct span s)
 {
 	struct events_head head;
 	uint32_t word_cnt;
-	int err;
 
 	if (!recread_take(&s, &head, sizeof(head)))
 		return recread_damaged(r, "the events are cut");
 	word_cnt = (uint32_t)((size_t)(s.end - s.at) / sizeof(*r->words));
-	err = events_reserve(r, word_cnt);
-	if (err)
-		return err;
+	/* a batch, or all events of a chunk with fewer words: an event has at least one word */
+	if (VEC_RESERVE(r->events, r->event_cap,
+			word_cnt < RECFILE_BATCH_CNT ? word_cnt + 1 : RECFILE_BATCH_CNT))
+		return recread_fail(r, -ENOMEM, "out of memory");
 	r->words = (const void *)s.at;
 	r->word_cnt = word_cnt;
 	r->word_at = 0;

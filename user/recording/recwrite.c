@@ -328,16 +328,11 @@ static void put_mark(struct recfile_writer *w, const struct event *ev)
 
 static void note_mark(struct open_marks *open, const struct event *ev)
 {
-	switch (ev->kind) {
-	case EVENT_GAP:
-	case EVENT_LOST:
+	if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
 		open->has_gap = ev->kind == EVENT_GAP;
-		break;
-	case EVENT_DOUBT:
-	case EVENT_SURE:
+	if (ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE) {
 		open->has_doubt = ev->kind == EVENT_DOUBT;
 		open->doubt_tid = ev->tid;
-		break;
 	}
 }
 
