@@ -90,31 +90,24 @@ static size_t align4(size_t len)
 struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len)
 {
 	struct vmlinux_id id = { 0 };
-	const char *at = notes;
+	const char *bytes = notes;
 	Elf64_Nhdr head;
 
-	while (len >= sizeof(head)) {
-		size_t body;
+	for (size_t at = 0; at + sizeof(head) <= len;) {
+		size_t name_at = at + sizeof(head);
+		size_t desc_at;
 
-		memcpy(&head, at, sizeof(head));
-		at += sizeof(head);
-		len -= sizeof(head);
-		if (head.n_namesz > len || head.n_descsz > len)
+		memcpy(&head, bytes + at, sizeof(head));
+		desc_at = name_at + align4(head.n_namesz);
+		at = desc_at + align4(head.n_descsz);
+		if (desc_at + head.n_descsz > len)
 			break;
-		body = align4(head.n_namesz);
-		if (body > len || head.n_descsz > len - body)
-			break;
-		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && !memcmp(at, "GNU", 4) &&
-		    head.n_descsz <= sizeof(id.bytes)) {
-			memcpy(id.bytes, at + body, head.n_descsz);
+		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
+		    !memcmp(bytes + name_at, "GNU", 4) && head.n_descsz <= sizeof(id.bytes)) {
+			memcpy(id.bytes, bytes + desc_at, head.n_descsz);
 			id.len = head.n_descsz;
 			break;
 		}
-		body += align4(head.n_descsz);
-		if (body > len)
-			break;
-		at += body;
-		len -= body;
 	}
 	return id;
 }
