@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (!ks)
 		ks = symbols();
-	if (ktext_new_image(&kt, fuzz_file(data, len)))
+	if (ktext_new(&kt, fuzz_file(data, len)))
 		return 0;
 	for (uint64_t addr = 0xffffffff81000000; addr < 0xffffffff81000100; addr += 32) {
 		ktext_read(kt, addr, buf, sizeof(buf));

@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: callgraph [-acis] [-d DEPTH] IMAGE SYMBOLS ROOT...\n");
 		return 2;
 	}
-	err = ktext_new_image(&text, argv[optind]);
+	err = ktext_new(&text, argv[optind]);
 	if (err)
 		die(argv[optind], err);
 	symbols_read(&tab, argv[optind + 1]);

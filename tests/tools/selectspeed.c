@@ -73,7 +73,7 @@ static struct times once(struct facts *facts, struct functab *tab, struct select
 		die(symbols, err);
 	times.syms_ms = now_ms() - at_ms;
 	at_ms = now_ms();
-	err = ktext_new_image(&facts->text, image);
+	err = ktext_new(&facts->text, image);
 	if (err)
 		die(image, err);
 	rules->text = rules->text_err ? NULL : facts->text;

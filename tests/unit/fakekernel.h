@@ -141,7 +141,7 @@ static void fake_text_open(void)
 	};
 
 	fake_write(path, &head, sizeof(head), fake.text, sizeof(fake.text));
-	CHECK(!ktext_new_image(&fake.kt, path));
+	CHECK(!ktext_new(&fake.kt, path));
 	unlink(path);
 }
 

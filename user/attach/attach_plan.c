@@ -416,7 +416,7 @@ static int dynamic_mode(const struct ksyms *ks)
 	struct ktext *text = NULL;
 	int mode = -1;
 
-	if (!addr || ktext_new(&text))
+	if (!addr || ktext_new(&text, KTEXT_RUNNING))
 		return -1;
 	if (ktext_read(text, addr, &mode, sizeof(mode)))
 		mode = -1;

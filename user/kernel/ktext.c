@@ -82,7 +82,7 @@ static int segments_read(struct ktext *kt)
 	return err;
 }
 
-int ktext_new_image(struct ktext **out, const char *path)
+int ktext_new(struct ktext **out, const char *path)
 {
 	struct ktext *kt = calloc(1, sizeof(*kt));
 	int err;
@@ -99,11 +99,6 @@ int ktext_new_image(struct ktext **out, const char *path)
 	}
 	*out = kt;
 	return 0;
-}
-
-int ktext_new(struct ktext **out)
-{
-	return ktext_new_image(out, "/proc/kcore");
 }
 
 void ktext_free(struct ktext *kt)
@@ -277,13 +272,19 @@ static struct addr_name *name_addr(struct retaddr *ra, uint64_t key, uint64_t ad
 	return ktext_add(ra, key, text_from(buf));
 }
 
-/* Add all frames of the stack at once. */
-static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
+/* Return: NULL: address 0, to which nothing returns; a frame that does not exist; or no memory */
+static struct addr_name *get(struct retaddr *ra, uint64_t key)
 {
 	const uint32_t nr = (uint32_t)(key >> 8);
+	struct addr_name *found = ktext_find(ra, key);
 	uint64_t addrs[NFG_STACK_FRAMES];
 	uint32_t cnt = 0;
 
+	if (found || !key)
+		return found;
+	if (!RETADDR_IS_FRAME(key))
+		return name_addr(ra, key, key);
+	/* add all frames of the stack at once */
 	if (ra->stack && !ktext_find(ra, RETADDR_FRAME(nr, 0)))
 		cnt = ra->stack(ra->stack_ctx, nr, addrs);
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -291,16 +292,6 @@ static struct addr_name *get_frame(struct retaddr *ra, uint64_t key)
 			return NULL;
 	}
 	return ktext_find(ra, key);
-}
-
-/* Return: NULL: address 0, to which nothing returns; a frame that does not exist; or no memory */
-static struct addr_name *get(struct retaddr *ra, uint64_t addr)
-{
-	struct addr_name *found = ktext_find(ra, addr);
-
-	if (found || !addr)
-		return found;
-	return RETADDR_IS_FRAME(addr) ? get_frame(ra, addr) : name_addr(ra, addr, addr);
 }
 
 struct text retaddr_get(struct retaddr *ra, uint64_t addr)

@@ -12,22 +12,17 @@
 /* Kernel text: an ELF file whose segments have kernel addresses. */
 struct ktext;
 
-/*
- * ktext_new - open the text of the running kernel and its modules, /proc/kcore.
- *
- * This is the code that runs, with patched calls and alternatives.
- * Return: 0 or -errno: -EACCES or -EPERM without CAP_SYS_RAWIO or under lockdown, -ENOENT if the kernel was built
- * without it. Caller frees with ktext_free.
- */
-int ktext_new(struct ktext **out);
+/* The running kernel and its modules: the code that runs, with patched calls and alternatives. */
+#define KTEXT_RUNNING "/proc/kcore"
 
 /*
- * ktext_new_image - open the text of an uncompressed kernel image, at the addresses it was linked for.
+ * ktext_new - open the text of KTEXT_RUNNING, or of an uncompressed kernel image, at the addresses it was linked for.
  *
- * Return: 0 or -errno; -ENOEXEC: @path is not a little-endian ELF64 file with segments, or is for an unknown
- * architecture.
+ * Return: 0 or -errno: -EACCES or -EPERM without CAP_SYS_RAWIO or under lockdown, -ENOENT if the kernel was built
+ * without it; -ENOEXEC: @path is not a little-endian ELF64 file with segments, or is for an unknown architecture.
+ * Caller frees with ktext_free.
  */
-int ktext_new_image(struct ktext **out, const char *path);
+int ktext_new(struct ktext **out, const char *path);
 void ktext_free(struct ktext *kt);
 
 /*

@@ -240,7 +240,7 @@ static void text_check(struct check_row *row, uint64_t addr)
 	struct ktext *text;
 	char why[96];
 	char byte;
-	int err = ktext_new(&text);
+	int err = ktext_new(&text, KTEXT_RUNNING);
 
 	if (err) {
 		policy_hidden_text(why, sizeof(why), err);

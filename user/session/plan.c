@@ -197,7 +197,7 @@ int facts_open(struct facts *facts, bool wants_text)
 	if (policy_hides_modules())
 		log_info("functions of modules are left out: CAP_SYS_ADMIN is missing");
 	if (wants_text)
-		facts->text_err = ktext_new(&facts->text);
+		facts->text_err = ktext_new(&facts->text, KTEXT_RUNNING);
 	return 0;
 }
 
