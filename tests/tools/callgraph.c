@@ -191,7 +191,7 @@ static void run(const struct choice *choice, struct ktext *text, const struct sy
 	report.found = calloc(tab->cnt, sizeof(*report.found));
 	report.depths = calloc(tab->cnt, sizeof(*report.depths));
 	for (size_t i = 0; i < name_cnt; i++) {
-		roots[i] = callgraph_find(report.cg, names[i], NULL);
+		roots[i] = callgraph_find(report.cg, text_from(names[i]), NULL);
 		if (roots[i] == CALLGRAPH_NO_FUNC)
 			die(names[i], 0);
 		if (choice->callees)

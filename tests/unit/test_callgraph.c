@@ -205,7 +205,7 @@ TEST(cold_parts_belong_to_their_function)
 	call(cold, rare);
 	build();
 	CHECK_STR(reached("root", 0), "root 0 rare 1");
-	CHECK(callgraph_find(k.cg, "root.cold", NULL) == CALLGRAPH_NO_FUNC);
+	CHECK(callgraph_find(k.cg, text_from("root.cold"), NULL) == CALLGRAPH_NO_FUNC);
 }
 
 TEST(padding_and_endbr_before_the_body)
@@ -381,8 +381,8 @@ TEST(find_by_name_and_module)
 	uint32_t a = func("a"), copy = func("a.isra.0"), mod = func_in("a", "m");
 
 	build();
-	CHECK(callgraph_find(k.cg, "a", NULL) == a);
-	CHECK(callgraph_find(k.cg, "a.isra.0", NULL) == copy);
-	CHECK(callgraph_find(k.cg, "a", "m") == mod);
-	CHECK(callgraph_find(k.cg, "b", NULL) == CALLGRAPH_NO_FUNC);
+	CHECK(callgraph_find(k.cg, text_from("a"), NULL) == a);
+	CHECK(callgraph_find(k.cg, text_from("a.isra.0"), NULL) == copy);
+	CHECK(callgraph_find(k.cg, text_from("a"), "m") == mod);
+	CHECK(callgraph_find(k.cg, text_from("b"), NULL) == CALLGRAPH_NO_FUNC);
 }

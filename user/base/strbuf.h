@@ -122,6 +122,16 @@ static inline bool text_equal(struct text a, struct text b)
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
+/* text_word - cut the first word off *@words, which blanks separate. Return: the word; len 0: there was none. */
+static inline struct text text_word(const char **words)
+{
+	const char *at = *words + strspn(*words, " ");
+	const struct text word = { at, strcspn(at, " ") };
+
+	*words = at + word.len;
+	return word;
+}
+
 /* text_keep - copy @from to @to, which has room for it. Return: the copy. */
 static inline struct text text_keep(char *to, struct text from)
 {

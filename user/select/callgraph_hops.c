@@ -135,7 +135,7 @@ static bool name_is(const struct callgraph_net *net, uint32_t func, unsigned int
 
 /* ---- where net/ lies ---- */
 
-static uint64_t builtin_addr(const struct callgraph *cg, const char *name)
+static uint64_t builtin_addr(const struct callgraph *cg, struct text name)
 {
 	uint32_t func = callgraph_find(cg, name, NULL);
 
@@ -148,14 +148,14 @@ static bool in_range(const struct callgraph_net *net, uint64_t addr)
 }
 
 /* How many of @names lie in the range; *@known: how many this kernel has. */
-static unsigned int range_count(const struct callgraph_net *net, const char *const *names,
-				size_t cnt, unsigned int *known)
+static unsigned int range_count(const struct callgraph_net *net, const char *names,
+				unsigned int *known)
 {
 	unsigned int inside = 0;
 
 	*known = 0;
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t addr = builtin_addr(net->cg, names[i]);
+	for (struct text name; (name = text_word(&names)).len;) {
+		uint64_t addr = builtin_addr(net->cg, name);
 
 		*known += !!addr;
 		inside += addr && in_range(net, addr);
@@ -165,50 +165,19 @@ static unsigned int range_count(const struct callgraph_net *net, const char *con
 
 static bool range_is_plausible(const struct callgraph_net *net)
 {
-	static const char *const insides[] = {
-		"__sys_sendto",
-		"__sys_recvfrom",
-		"sk_alloc",
-		"release_sock",
-		"__alloc_skb",
-		"skb_release_data",
-		"__dev_queue_xmit",
-		"netif_rx",
-		"neigh_lookup",
-		"rtnl_lock",
-		"eth_type_trans",
-		"sch_direct_xmit",
-		"netlink_unicast",
-		"nf_hook_slow",
-		"ip_rcv",
-		"ip_output",
-		"tcp_sendmsg",
-		"tcp_v4_rcv",
-		"udp_sendmsg",
-		"inet_sendmsg",
-		"fib_table_lookup",
-		"xfrm_lookup",
-		"unix_stream_sendmsg",
-		"inet6_add_offload",
-	};
-	static const char *const outsides[] = {
-		"schedule",
-		"kfree",
-		"vfs_write",
-		"memcpy",
-		"bpf_prog_free",
-		"loopback_xmit",
-		"security_socket_sendmsg",
-		"strlen",
-		"pci_read_config_byte",
-		"kobject_put",
-		"x86_pci_root_bus_node",
-		"ktime_get",
-	};
+	const char *insides =
+		"__sys_sendto __sys_recvfrom sk_alloc release_sock __alloc_skb skb_release_data "
+		"__dev_queue_xmit netif_rx neigh_lookup rtnl_lock eth_type_trans "
+		"sch_direct_xmit netlink_unicast nf_hook_slow ip_rcv ip_output tcp_sendmsg "
+		"tcp_v4_rcv udp_sendmsg inet_sendmsg fib_table_lookup xfrm_lookup "
+		"unix_stream_sendmsg inet6_add_offload";
+	const char *outsides = "schedule kfree vfs_write memcpy bpf_prog_free loopback_xmit "
+			       "security_socket_sendmsg strlen pci_read_config_byte kobject_put "
+			       "x86_pci_root_bus_node ktime_get";
 	unsigned int known;
 
-	return range_count(net, insides, ARRAY_CNT(insides), &known) == known && known >= 16 &&
-	       !range_count(net, outsides, ARRAY_CNT(outsides), &known) && known >= 6;
+	return range_count(net, insides, &known) == known && known >= 16 &&
+	       !range_count(net, outsides, &known) && known >= 6;
 }
 
 /*
@@ -217,40 +186,29 @@ static bool range_is_plausible(const struct callgraph_net *net)
  */
 static void range_find(struct callgraph_net *net)
 {
-	static const char *const firsts[] = {
-		"netdev_devres_match",  "devm_alloc_etherdev_mqs", "devm_free_netdev",
-		"devm_register_netdev", "sock_show_fdinfo",        "sockfs_security_xattr_set",
-		"sock_from_file",       "__sock_tx_timestamp",     "sock_mmap",
-		"kernel_listen",        "sock_register",
-	};
-	static const char *const nexts[] = {
-		"pcibios_align_resource",
-		"pcibios_allocate_resources",
-		"pci_mmcfg_read",
-		"pci_conf1_read",
-		"pcibios_fixup_bus",
-		"argv_split",
-		"irq_bypass_unregister_producer",
-		"clear_page",
-		"__arch_clear_user",
-		"__arch_copy_from_user",
-		"bug_get_file_line",
-		"kobject_add_internal",
-	};
+	const char *firsts =
+		"netdev_devres_match devm_alloc_etherdev_mqs devm_free_netdev "
+		"devm_register_netdev sock_show_fdinfo sockfs_security_xattr_set sock_from_file "
+		"__sock_tx_timestamp sock_mmap kernel_listen sock_register";
+	const char *nexts =
+		"pcibios_align_resource pcibios_allocate_resources pci_mmcfg_read "
+		"pci_conf1_read pcibios_fixup_bus argv_split irq_bypass_unregister_producer "
+		"clear_page __arch_clear_user __arch_copy_from_user bug_get_file_line "
+		"kobject_add_internal";
 	const struct callgraph *cg = net->cg;
-	uint64_t socket = builtin_addr(cg, "sock_alloc_file");
-	uint64_t inside = builtin_addr(cg, "inet_sendmsg");
+	uint64_t socket = builtin_addr(cg, text_from("sock_alloc_file"));
+	uint64_t inside = builtin_addr(cg, text_from("inet_sendmsg"));
 
 	net->begin = socket;
 	net->end = UINT64_MAX;
-	for (size_t i = 0; i < ARRAY_CNT(firsts); i++) {
-		uint64_t addr = builtin_addr(cg, firsts[i]);
+	for (struct text name; (name = text_word(&firsts)).len;) {
+		uint64_t addr = builtin_addr(cg, name);
 
 		if (addr && addr < net->begin && socket - addr < SOCKET_OBJ_BYTES)
 			net->begin = addr;
 	}
-	for (size_t i = 0; i < ARRAY_CNT(nexts); i++) {
-		uint64_t addr = builtin_addr(cg, nexts[i]);
+	for (struct text name; (name = text_word(&nexts)).len;) {
+		uint64_t addr = builtin_addr(cg, name);
 
 		if (addr > inside && addr < net->end)
 			net->end = addr;
@@ -713,41 +671,16 @@ static int list_add(struct func_list *list, uint32_t func)
 }
 
 /* "nft_*_eval": the part before the star and the part after it; constprop copies count. */
-static bool pattern_match(const char *pattern, size_t len, const char *name)
+static bool pattern_match(struct text pattern, const char *star, const char *name)
 {
-	const char *star = memchr(pattern, '*', len);
-	size_t head = (size_t)(star - pattern);
-	size_t tail = len - head - 1;
+	size_t head = (size_t)(star - pattern.ptr);
+	size_t tail = pattern.len - head - 1;
 	size_t name_len;
 
-	if (strncmp(name, pattern, head))
+	if (strncmp(name, pattern.ptr, head))
 		return false;
 	name_len = strcspn(name, ".");
 	return name_len >= head + tail && !memcmp(name + name_len - tail, star + 1, tail);
-}
-
-static int word_resolve(const struct callgraph *cg, const struct func_list *net_funcs,
-			const char *word, size_t len, struct func_list *out)
-{
-	char name[64];
-	uint32_t at = 0;
-	uint32_t func;
-	int err = 0;
-
-	if (memchr(word, '*', len)) {
-		for (size_t i = 0; i < net_funcs->cnt && !err; i++) {
-			if (pattern_match(word, len, cg->syms[net_funcs->funcs[i]].name))
-				err = list_add(out, net_funcs->funcs[i]);
-		}
-		return err;
-	}
-	if (len >= sizeof(name))
-		return -EINVAL;
-	memcpy(name, word, len);
-	name[len] = '\0';
-	while (!err && (func = callgraph_next_named(cg, name, &at)) != CALLGRAPH_NO_FUNC)
-		err = list_add(out, func);
-	return err;
 }
 
 /* The functions with the names in @words. */
@@ -757,12 +690,19 @@ static int words_resolve(const struct callgraph *cg, const struct func_list *net
 	int err = 0;
 
 	out->cnt = 0;
-	while (*words && !err) {
-		size_t len = strcspn(words, " ");
+	for (struct text word; !err && (word = text_word(&words)).len;) {
+		const char *star = memchr(word.ptr, '*', word.len);
+		uint32_t at = 0;
+		uint32_t func;
 
-		if (len)
-			err = word_resolve(cg, net_funcs, words, len, out);
-		words += len + (words[len] == ' ');
+		for (size_t i = 0; star && i < net_funcs->cnt && !err; i++) {
+			func = net_funcs->funcs[i];
+			if (pattern_match(word, star, cg->syms[func].name))
+				err = list_add(out, func);
+		}
+		while (!star && !err &&
+		       (func = callgraph_next_named(cg, word, &at)) != CALLGRAPH_NO_FUNC)
+			err = list_add(out, func);
 	}
 	return err;
 }

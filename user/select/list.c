@@ -196,17 +196,16 @@ static void starts_print(struct strbuf *out, const char *names)
 {
 	size_t at = LINE_WIDTH;
 
-	for (size_t len; *names; names += len + (names[len] == ' ')) {
-		len = strcspn(names, " ");
-		if (at + 1 + len > LINE_WIDTH) {
+	for (struct text name; (name = text_word(&names)).len;) {
+		if (at + 1 + name.len > LINE_WIDTH) {
 			strbuf_printf(out, "\n%*s", PRESET_NAME_WIDTH, "");
 			at = PRESET_NAME_WIDTH;
 		} else {
 			strbuf_char(out, ' ');
 			at++;
 		}
-		strbuf_add(out, names, len);
-		at += len;
+		strbuf_add(out, name.ptr, name.len);
+		at += name.len;
 	}
 	strbuf_char(out, '\n');
 }

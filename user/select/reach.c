@@ -48,29 +48,33 @@ static size_t base_len(const char *name)
 	return strcspn(name, ".");
 }
 
-uint32_t callgraph_next_named(const struct callgraph *cg, const char *name, uint32_t *at)
+uint32_t callgraph_next_named(const struct callgraph *cg, struct text base, uint32_t *at)
 {
-	size_t len = base_len(name);
-	uint64_t hash = hash_bytes(name, len);
+	uint64_t hash = hash_bytes(base.ptr, base.len);
 
 	for (uint32_t found; hash_next(&cg->by_name, hash, at, &found);) {
-		if (base_len(cg->syms[found].name) == len &&
-		    !memcmp(cg->syms[found].name, name, len))
+		const char *name = cg->syms[found].name;
+
+		if (text_equal(base, (struct text){ name, base_len(name) }))
 			return found;
 	}
 	return CALLGRAPH_NO_FUNC;
 }
 
-uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char *module)
+uint32_t callgraph_find(const struct callgraph *cg, struct text name, const char *module)
 {
+	const char *dot = memchr(name.ptr, '.', name.len);
+	const struct text base = { name.ptr, dot ? (size_t)(dot - name.ptr) : name.len };
 	uint32_t at = 0;
 	uint32_t func;
 
-	do {
-		func = callgraph_next_named(cg, name, &at);
-	} while (func != CALLGRAPH_NO_FUNC &&
-		 (strcmp(cg->syms[func].name, name) ||
-		  (module && (!cg->syms[func].module || strcmp(cg->syms[func].module, module)))));
+	while ((func = callgraph_next_named(cg, base, &at)) != CALLGRAPH_NO_FUNC) {
+		const struct ksym_text *sym = &cg->syms[func];
+
+		if (text_equal(name, text_from(sym->name)) &&
+		    (!module || (sym->module && !strcmp(sym->module, module))))
+			break;
+	}
 	return func;
 }
 
@@ -166,18 +170,6 @@ static uint32_t sym_bytes(const struct callgraph *cg, uint32_t func)
 
 /* ---- text ---- */
 
-static int edge_add(struct callgraph *cg, uint32_t func, uint32_t callee)
-{
-	for (size_t i = cg->nodes[func].edge_first; i < cg->edge_cnt; i++) {
-		if (cg->edges[i] == callee)
-			return 0;
-	}
-	if (VEC_RESERVE(cg->edges, cg->edge_cap, cg->edge_cnt + 1))
-		return -ENOMEM;
-	cg->edges[cg->edge_cnt++] = callee;
-	return 0;
-}
-
 /* The function that a call or jump to @addr enters: at its first byte, or elsewhere if the architecture allows it. */
 static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
 {
@@ -253,7 +245,14 @@ static int target_add(void *ctx, uint64_t addr, bool is_jump)
 	}
 	if (cg->nodes[callee].flags & NODE_PART)
 		return 0;
-	return edge_add(cg, func, callee);
+	for (size_t i = cg->nodes[func].edge_first; i < cg->edge_cnt; i++) {
+		if (cg->edges[i] == callee)
+			return 0;
+	}
+	if (VEC_RESERVE(cg->edges, cg->edge_cap, cg->edge_cnt + 1))
+		return -ENOMEM;
+	cg->edges[cg->edge_cnt++] = callee;
+	return 0;
 }
 
 static int sym_scan(struct scan *scan, uint32_t sym)
@@ -329,14 +328,6 @@ static int hop_compare(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static size_t hops_of(struct callgraph *cg, uint32_t func)
-{
-	if (!cg->hops_sorted && cg->hop_cnt)
-		qsort(cg->hops, cg->hop_cnt, sizeof(*cg->hops), hop_compare);
-	cg->hops_sorted = true;
-	return VEC_BISECT(i, cg->hop_cnt, cg->hops[i].from < func);
-}
-
 /* ---- walk ---- */
 
 struct walk_state {
@@ -369,6 +360,7 @@ static int walk_expand(struct walk_state *state, uint32_t func)
 	uint32_t depth = state->depths[func];
 	const uint32_t *callees;
 	size_t cnt;
+	size_t hop;
 	int err;
 
 	if (state->walk->depth_max && depth > state->walk->depth_max)
@@ -377,8 +369,9 @@ static int walk_expand(struct walk_state *state, uint32_t func)
 	/* keep() may decode other functions and so move the edges */
 	for (size_t i = 0; i < cnt; i++)
 		walk_push(state, cg->edges[cg->nodes[func].edge_first + i], depth, false);
-	for (size_t i = hops_of(cg, func); i < cg->hop_cnt && cg->hops[i].from == func; i++)
-		walk_push(state, cg->hops[i].to, depth, false);
+	hop = VEC_BISECT(i, cg->hop_cnt, cg->hops[i].from < func);
+	for (; hop < cg->hop_cnt && cg->hops[hop].from == func; hop++)
+		walk_push(state, cg->hops[hop].to, depth, false);
 	return err;
 }
 
@@ -394,6 +387,9 @@ int callgraph_reach(struct callgraph *cg, const struct callgraph_walk *walk)
 	state.queue = calloc(cg->cnt ? cg->cnt : 1, sizeof(*state.queue));
 	if (!state.depths || !state.queue)
 		err = -ENOMEM;
+	if (!cg->hops_sorted && cg->hop_cnt)
+		qsort(cg->hops, cg->hop_cnt, sizeof(*cg->hops), hop_compare);
+	cg->hops_sorted = true;
 	for (size_t i = 0; !err && i < walk->root_cnt; i++)
 		walk_push(&state, walk->roots[i], 0, true);
 	root_cnt = state.queued_cnt;
@@ -520,12 +516,12 @@ static int driver_hops_add(struct reach_graph *graph, const struct kbtf *kb)
 		uint32_t to = CALLGRAPH_NO_FUNC;
 
 		if (*caller)
-			to = callgraph_find(graph->cg, funcs[i].name, funcs[i].module);
+			to = callgraph_find(graph->cg, text_from(funcs[i].name), funcs[i].module);
 		if (to == CALLGRAPH_NO_FUNC)
 			continue;
 		graph->is_driver_entry[to] = funcs[i].module;
 		for (; *caller && !err; caller++) {
-			uint32_t from = callgraph_find(graph->cg, *caller, NULL);
+			uint32_t from = callgraph_find(graph->cg, text_from(*caller), NULL);
 
 			if (from != CALLGRAPH_NO_FUNC)
 				err = callgraph_add_hop(graph->cg, from, to);
@@ -575,7 +571,8 @@ static int starts_find(struct state *state, const struct reach_config *config)
 		return -ENOMEM;
 	for (size_t i = 0; i < config->start_cnt; i++) {
 		const struct reach_start *start = &config->starts[i];
-		uint32_t func = callgraph_find(state->graph->cg, start->name, start->module);
+		uint32_t func =
+			callgraph_find(state->graph->cg, text_from(start->name), start->module);
 		enum callgraph_kind kind;
 
 		if (func == CALLGRAPH_NO_FUNC)
@@ -591,48 +588,24 @@ static int starts_find(struct state *state, const struct reach_config *config)
 /* With REACH_ALL, add roots for interrupts of a start function, and for the scheduler's calls through its tables. */
 static int roots_add(struct state *state)
 {
-	static const char *const names[] = {
-		"__sysvec_apic_timer_interrupt",
-		"__common_interrupt",
-		"gic_handle_irq",
-		"handle_percpu_devid_irq",
-		"handle_fasteoi_irq",
-		"arch_timer_handler_virt",
-		"arch_timer_handler_phys",
-		"arch_timer_set_next_event_virt",
-		"arch_timer_set_next_event_phys",
-		"hrtimer_interrupt",
-		"tick_nohz_handler",
-		"tick_sched_timer",
-		"tick_nohz_highres_handler",
-		"handle_softirqs",
-		"__do_softirq",
-		"irq_exit_rcu",
-		"irq_enter_rcu",
-		"task_tick_fair",
-		"enqueue_task_fair",
-		"dequeue_task_fair",
-		"pick_next_task_fair",
-		"put_prev_task_fair",
-		"set_next_task_fair",
-		"check_preempt_wakeup_fair",
-		"wakeup_preempt_fair",
-		"select_task_rq_fair",
-		"update_curr_fair",
-		"default_wake_function",
-		"autoremove_wake_function",
-		"hrtimer_wakeup",
-		"lapic_next_event",
-		"lapic_next_deadline",
-	};
-	const size_t cnt = sizeof(names) / sizeof(names[0]);
+	const char *names =
+		"__sysvec_apic_timer_interrupt __common_interrupt gic_handle_irq "
+		"handle_percpu_devid_irq handle_fasteoi_irq arch_timer_handler_virt "
+		"arch_timer_handler_phys arch_timer_set_next_event_virt "
+		"arch_timer_set_next_event_phys hrtimer_interrupt tick_nohz_handler "
+		"tick_sched_timer tick_nohz_highres_handler handle_softirqs __do_softirq "
+		"irq_exit_rcu irq_enter_rcu task_tick_fair enqueue_task_fair dequeue_task_fair "
+		"pick_next_task_fair put_prev_task_fair set_next_task_fair "
+		"check_preempt_wakeup_fair wakeup_preempt_fair select_task_rq_fair "
+		"update_curr_fair default_wake_function autoremove_wake_function hrtimer_wakeup "
+		"lapic_next_event lapic_next_deadline";
 
-	if (VEC_RESERVE(state->starts, state->start_cap, state->start_cnt + cnt))
-		return -ENOMEM;
 	state->root_cnt = state->start_cnt;
-	for (size_t i = 0; i < cnt; i++) {
-		uint32_t func = callgraph_find(state->graph->cg, names[i], NULL);
+	for (struct text name; (name = text_word(&names)).len;) {
+		uint32_t func = callgraph_find(state->graph->cg, name, NULL);
 
+		if (VEC_RESERVE(state->starts, state->start_cap, state->root_cnt + 1))
+			return -ENOMEM;
 		if (func != CALLGRAPH_NO_FUNC)
 			state->starts[state->root_cnt++] = func;
 	}

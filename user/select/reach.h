@@ -158,14 +158,14 @@ void callgraph_free(struct callgraph *cg);
  * The compiler's copies (f.isra.0) must be named in full.
  * @module: NULL for any. Return: its index, or CALLGRAPH_NO_FUNC.
  */
-uint32_t callgraph_find(const struct callgraph *cg, const char *name, const char *module);
+uint32_t callgraph_find(const struct callgraph *cg, struct text name, const char *module);
 
 /*
- * callgraph_next_named - iterate over the functions of this name and the compiler's copies of them, in order.
+ * callgraph_next_named - iterate over the functions called @base and the compiler's copies of them, in order.
  *
  * @at: 0 at first. Return: the next one, or CALLGRAPH_NO_FUNC.
  */
-uint32_t callgraph_next_named(const struct callgraph *cg, const char *name, uint32_t *at);
+uint32_t callgraph_next_named(const struct callgraph *cg, struct text base, uint32_t *at);
 
 /* callgraph_add_hop - let @from call @to through a pointer. Return: 0, -EINVAL or -ENOMEM. */
 int callgraph_add_hop(struct callgraph *cg, uint32_t from, uint32_t to);
