@@ -128,7 +128,7 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 		return -1;
 	if (kind == EXTRA_VALUES && !values_unpack(words, cnt, &call))
 		return -1;
-	/* without an event in this batch they are of none */
+	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
 		ev[-1].values = values_put(r->values, &call);
 	r->word_at += cnt;
@@ -465,7 +465,7 @@ static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
 	return 0;
 }
 
-/* Whether no byte could end a row or be part of a terminal's command. @least: ' ', or '!' if it may not be one either. */
+/* Whether no byte could end a row or be part of a terminal's command. @least: the lowest byte allowed, ' ' or '!'. */
 static bool is_printable(const char *str, size_t len, char least)
 {
 	for (size_t i = 0; i < len; i++) {
