@@ -15,13 +15,9 @@
 struct render_columns;
 
 struct fmt_ops {
-	const char *name;    /* as --format takes it */
-	size_t size;         /* of the format's own state, zeroed before start */
-	bool is_binary;      /* not for a terminal */
-	bool wants_process;  /* shows the process of a task (format_wants_process) */
-	bool has_values;     /* shows arguments, callers and results */
-	bool has_frames;     /* shows the frames of a stack; for others it is a comment */
-	bool lacks_comments; /* has no place for rows that are no calls */
+	struct format_traits traits;
+	size_t size;     /* of the format's own state, zeroed before start */
+	bool has_frames; /* shows the frames of a stack; for others it is a comment */
 	/* the others have a table of tasks, or write each name once (calltree.h) */
 	bool forgets_tasks;
 	/* Each returns 0 or -errno. Output is appended to the strbuf given to start. */
@@ -31,19 +27,8 @@ struct fmt_ops {
 	void (*release)(void *self);
 };
 
-/* fmt_ops_of - the format of that kind. */
-const struct fmt_ops *fmt_ops_of(enum format_kind kind);
-
-extern const struct fmt_ops fmt_text;
-extern const struct fmt_ops fmt_json;
-extern const struct fmt_ops fmt_chrome;
-extern const struct fmt_ops fmt_speedscope;
-extern const struct fmt_ops fmt_perfetto;
-extern const struct fmt_ops fmt_html;
-extern const struct fmt_ops fmt_folded;
-extern const struct fmt_ops fmt_tracedat;
-extern const struct fmt_ops fmt_tracedat7;
-extern const struct fmt_ops fmt_otlp;
+#define FMT_DECLARE(id, ops) extern const struct fmt_ops fmt_##ops;
+FORMATS(FMT_DECLARE)
 
 /* fmt_text_set_columns - set the columns and CPU digits of later rows; @self: the state of a fmt_text. */
 void fmt_text_set_columns(void *self, const struct render_columns *columns, unsigned int cpu_width);

@@ -301,10 +301,8 @@ static void chrome_release(void *self)
 }
 
 const struct fmt_ops fmt_chrome = {
-	.name = "chrome",
+	.traits = { .name = "chrome", .wants_process = true, .has_values = true },
 	.size = sizeof(struct chrome),
-	.wants_process = true,
-	.has_values = true,
 	.start = chrome_start,
 	.row = chrome_row,
 	.finish = chrome_finish,
@@ -312,9 +310,8 @@ const struct fmt_ops fmt_chrome = {
 };
 
 const struct fmt_ops fmt_speedscope = {
-	.name = "speedscope",
+	.traits = { .name = "speedscope", .wants_process = true },
 	.size = sizeof(struct chrome),
-	.wants_process = true,
 	.start = chrome_start,
 	.row = chrome_row,
 	.finish = chrome_finish,

@@ -221,9 +221,8 @@ static void folded_release(void *self)
 }
 
 const struct fmt_ops fmt_folded = {
-	.name = "folded",
+	.traits = { .name = "folded", .lacks_comments = true },
 	.size = sizeof(struct folded),
-	.lacks_comments = true,
 	.forgets_tasks = true,
 	.start = folded_start,
 	.row = folded_row,

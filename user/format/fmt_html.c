@@ -416,11 +416,8 @@ void fmt_html_set_lost(void *self, uint64_t cnt)
 }
 
 const struct fmt_ops fmt_html = {
-	.name = "html",
+	.traits = { .name = "html", .is_binary = true, .wants_process = true, .has_values = true },
 	.size = sizeof(struct html),
-	.is_binary = true,
-	.wants_process = true,
-	.has_values = true,
 	.start = html_start,
 	.row = html_row,
 	.finish = html_finish,

@@ -240,10 +240,13 @@ static void json_release(void *self)
 }
 
 const struct fmt_ops fmt_json = {
-	.name = "json",
+	.traits = { .name = "json",
+		    .wants_process = true,
+		    .has_values = true,
+		    .can_be_cut = true,
+		    .is_of_tables = true,
+		    .is_of_facts = true },
 	.size = sizeof(struct json),
-	.wants_process = true,
-	.has_values = true,
 	.has_frames = true,
 	.forgets_tasks = true,
 	.start = json_start,

@@ -685,11 +685,9 @@ static void otlp_release(void *self)
 }
 
 const struct fmt_ops fmt_otlp = {
-	.name = "otlp",
-	.wants_process = true,
-	.has_values = true,
-	.has_frames = true,
+	.traits = { .name = "otlp", .wants_process = true, .has_values = true },
 	.size = sizeof(struct otlp),
+	.has_frames = true,
 	.forgets_tasks = true,
 	.start = otlp_start,
 	.row = otlp_row,

@@ -824,11 +824,11 @@ static void perfetto_release(void *self)
 }
 
 const struct fmt_ops fmt_perfetto = {
-	.name = "perfetto",
+	.traits = { .name = "perfetto",
+		    .is_binary = true,
+		    .wants_process = true,
+		    .has_values = true },
 	.size = sizeof(struct perfetto),
-	.is_binary = true,
-	.wants_process = true,
-	.has_values = true,
 	.start = perfetto_start,
 	.row = perfetto_row,
 	.finish = perfetto_finish,

@@ -883,9 +883,8 @@ static void tracedat_release(void *self)
 }
 
 const struct fmt_ops fmt_tracedat = {
-	.name = "trace.dat",
+	.traits = { .name = "trace.dat", .is_binary = true },
 	.size = sizeof(struct tracedat),
-	.is_binary = true,
 	.start = tracedat6_start,
 	.row = tracedat_row,
 	.finish = tracedat_finish,
@@ -893,9 +892,8 @@ const struct fmt_ops fmt_tracedat = {
 };
 
 const struct fmt_ops fmt_tracedat7 = {
-	.name = "trace.dat.v7",
+	.traits = { .name = "trace.dat.v7", .is_binary = true },
 	.size = sizeof(struct tracedat),
-	.is_binary = true,
 	.start = tracedat7_start,
 	.row = tracedat_row,
 	.finish = tracedat_finish,

@@ -9,29 +9,26 @@
 #include "format/fmt.h"
 #include "format/render.h"
 
-/* sink_table.c writes them */
-static const struct fmt_ops fmt_csv = { .name = "csv" };
-static const struct fmt_ops fmt_metrics = { .name = "openmetrics" };
-
-static const struct fmt_ops *const formats[FORMAT_CNT] = {
-	[FORMAT_TEXT] = &fmt_text,
-	[FORMAT_JSON] = &fmt_json,
-	[FORMAT_CHROME] = &fmt_chrome,
-	[FORMAT_SPEEDSCOPE] = &fmt_speedscope,
-	[FORMAT_PERFETTO] = &fmt_perfetto,
-	[FORMAT_HTML] = &fmt_html,
-	[FORMAT_FOLDED] = &fmt_folded,
-	[FORMAT_TRACEDAT] = &fmt_tracedat,
-	[FORMAT_TRACEDAT7] = &fmt_tracedat7,
-	[FORMAT_OTLP] = &fmt_otlp,
-	[FORMAT_CSV] = &fmt_csv,
-	[FORMAT_METRICS] = &fmt_metrics,
+/* sink_table.c writes these two */
+const struct fmt_ops fmt_csv = {
+	.traits = { .name = "csv",
+		    .is_of_tables = true,
+		    .is_of_facts = true,
+		    .lacks_neighbours = true,
+		    .tables_why = "--format csv is for tables: profile, latency, list, check, info "
+				  "and diff" },
 };
 
-const struct fmt_ops *fmt_ops_of(enum format_kind kind)
-{
-	return formats[kind];
-}
+const struct fmt_ops fmt_metrics = {
+	.traits = { .name = "openmetrics",
+		    .is_of_tables = true,
+		    .lacks_neighbours = true,
+		    .tables_why = "--format openmetrics is for tables: profile and latency" },
+};
+
+#define ADDRESS(id, ops) &fmt_##ops,
+
+static const struct fmt_ops *const formats[] = { FORMATS(ADDRESS) };
 
 struct format {
 	const struct fmt_ops *ops;
@@ -104,40 +101,25 @@ int format_finish(struct format *f)
 	return err < 0 || strbuf_ok(f->out) ? err : -ENOMEM;
 }
 
+const struct format_traits *format_traits(enum format_kind kind)
+{
+	return &formats[kind]->traits;
+}
+
 const char *format_name(enum format_kind kind)
 {
-	return formats[kind]->name;
+	return format_traits(kind)->name;
 }
 
 int format_by_name(const char *name, enum format_kind *out)
 {
 	for (int kind = 0; kind < FORMAT_CNT; kind++) {
-		if (!strcmp(formats[kind]->name, name)) {
+		if (!strcmp(format_name((enum format_kind)kind), name)) {
 			*out = (enum format_kind)kind;
 			return 0;
 		}
 	}
 	return -ENOENT;
-}
-
-bool format_is_binary(enum format_kind kind)
-{
-	return formats[kind]->is_binary;
-}
-
-bool format_wants_process(enum format_kind kind)
-{
-	return formats[kind]->wants_process;
-}
-
-bool format_has_values(enum format_kind kind)
-{
-	return formats[kind]->has_values;
-}
-
-bool format_lacks_comments(enum format_kind kind)
-{
-	return formats[kind]->lacks_comments;
 }
 
 void format_set_columns(struct format *f, const struct render_columns *columns,
@@ -197,9 +179,12 @@ static void text_release(void *self)
 }
 
 const struct fmt_ops fmt_text = {
-	.name = "text",
+	.traits = { .name = "text",
+		    .has_values = true,
+		    .can_be_cut = true,
+		    .is_of_tables = true,
+		    .is_of_facts = true },
 	.size = sizeof(struct text_format),
-	.has_values = true,
 	.start = text_start,
 	.row = text_row,
 	.finish = text_finish,
@@ -470,7 +455,7 @@ int fmt_tree(struct calltree **out, const struct format_config *config,
 	const struct calltree_config tree = {
 		.lacks_time = config->lacks_time,
 		.lacks_task = config->lacks_task,
-		.forgets_tasks = fmt_ops_of(config->kind)->forgets_tasks,
+		.forgets_tasks = formats[config->kind]->forgets_tasks,
 		.begin = begin,
 		.end = end,
 		.ctx = ctx,

@@ -5,21 +5,48 @@
 #include "trace/row.h"
 #include "base/strbuf.h"
 
-enum format_kind {
-	FORMAT_TEXT,       /* function_graph text, by render.h */
-	FORMAT_JSON,       /* one call per line, include/call.schema.json */
-	FORMAT_CHROME,     /* Chrome trace event JSON: chrome://tracing, Perfetto UI */
-	FORMAT_SPEEDSCOPE, /* the same without values, which speedscope would make part of names */
-	FORMAT_PERFETTO,   /* Perfetto protobuf */
-	FORMAT_HTML,       /* an HTML page with a viewer */
-	FORMAT_FOLDED,     /* folded stacks: flamegraph.pl, speedscope */
-	FORMAT_TRACEDAT,   /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */
-	FORMAT_TRACEDAT7,  /* the same events in version 7, as trace-cmd writes since 3.0 */
-	FORMAT_OTLP,       /* OpenTelemetry: OTLP as JSON lines */
-	FORMAT_ROWS_CNT,   /* formats before this are for rows, the others for tables */
-	FORMAT_CSV = FORMAT_ROWS_CNT,
-	FORMAT_METRICS, /* Prometheus, OpenMetrics */
-	FORMAT_CNT,
+/* The formats: FORMAT_ID, and fmt_NAME, a struct fmt_ops (fmt.h), which says everything else about it. */
+#define FORMATS(FORMAT)                                                                         \
+	FORMAT(TEXT, text)     /* function_graph text, by render.h */                           \
+	FORMAT(JSON, json)     /* one call per line, include/call.schema.json */                \
+	FORMAT(CHROME, chrome) /* Chrome trace event JSON: chrome://tracing, Perfetto UI */     \
+	FORMAT(SPEEDSCOPE,                                                                      \
+	       speedscope)         /* the same without values: speedscope adds them to names */ \
+	FORMAT(PERFETTO, perfetto) /* Perfetto protobuf */                                      \
+	FORMAT(HTML, html)         /* an HTML page with a viewer */                             \
+	FORMAT(FOLDED, folded)     /* folded stacks: flamegraph.pl, speedscope */               \
+	FORMAT(TRACEDAT,                                                                        \
+	       tracedat) /* trace.dat version 6: trace-cmd, KernelShark, Trace Compass */       \
+	FORMAT(TRACEDAT7, tracedat7) /* the same in version 7, as trace-cmd writes since 3.0 */ \
+	FORMAT(OTLP, otlp)           /* OpenTelemetry: OTLP as JSON lines */                    \
+	FORMAT(CSV, csv)                                                                        \
+	FORMAT(METRICS, metrics) /* Prometheus, OpenMetrics */
+
+/* The help of --format. */
+#define FORMATS_HELP                                                                              \
+	"text (the kernel's), json (one call per line), html (a page for a browser), perfetto "   \
+	"and chrome (for ui.perfetto.dev), speedscope, otlp (for OpenTelemetry), folded (for "    \
+	"flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 "  \
+	"(the same in version 7 of that format, which Trace Compass cannot read). With profile "  \
+	"and latency: text, json or csv, a record for each function, or openmetrics, histograms " \
+	"for Prometheus. With list, check, info and diff: text, json (one record per line) or csv."
+
+#define FORMAT_ENUMERATOR(id, ops) FORMAT_##id,
+
+enum format_kind { FORMATS(FORMAT_ENUMERATOR) FORMAT_CNT };
+
+/* What the rest has to know of a format. */
+struct format_traits {
+	const char *name;       /* as --format takes it */
+	bool is_binary;         /* not for a terminal */
+	bool wants_process;     /* rows need the process of a task, not its name alone */
+	bool has_values;        /* shows arguments, callers and results */
+	bool lacks_comments;    /* has no place for rows that are no calls */
+	bool can_be_cut;        /* may end after any row: --max-size, --rotate */
+	bool is_of_tables;      /* profile and latency have it ... */
+	bool lacks_neighbours;  /* ... without callers and callees */
+	bool is_of_facts;       /* list, check, info, diff, and latency --by stage have it */
+	const char *tables_why; /* of a format that traces do not have: why; NULL: they do */
 };
 
 struct format_config {
@@ -81,22 +108,12 @@ void format_set_lost(struct format *f, uint64_t cnt);
  */
 int format_finish(struct format *f);
 
+const struct format_traits *format_traits(enum format_kind kind);
+
 /* format_name - its --format name: text, json, chrome, perfetto, folded, trace.dat, ... */
 const char *format_name(enum format_kind kind);
 
 /* format_by_name - Return: 0 or -ENOENT. */
 int format_by_name(const char *name, enum format_kind *out);
-
-/* format_is_binary - whether it must not go to a terminal. */
-bool format_is_binary(enum format_kind kind);
-
-/* format_wants_process - rows need the process of a task, not its name alone. */
-bool format_wants_process(enum format_kind kind);
-
-/* format_has_values - shows arguments, callers and results. */
-bool format_has_values(enum format_kind kind);
-
-/* format_lacks_comments - rows that are no calls have no place in it. */
-bool format_lacks_comments(enum format_kind kind);
 
 #endif

@@ -22,36 +22,17 @@ static bool is_of_facts(enum opts_verb verb)
 	return verb == VERB_LIST || verb == VERB_CHECK || verb == VERB_INFO || verb == VERB_DIFF;
 }
 
-static bool has_format(enum opts_verb verb, enum format_kind kind)
-{
-	if (!is_of_table(verb) && !is_of_facts(verb))
-		return kind < FORMAT_ROWS_CNT;
-	if (kind == FORMAT_METRICS)
-		return is_of_table(verb);
-	return kind == FORMAT_TEXT || kind == FORMAT_JSON || kind == FORMAT_CSV;
-}
-
-static bool has_place_for_callers(enum format_kind kind)
-{
-	return kind != FORMAT_CSV && kind != FORMAT_METRICS;
-}
-
-static bool can_be_cut(enum format_kind kind)
-{
-	return kind == FORMAT_TEXT || kind == FORMAT_JSON;
-}
-
 static const char *unsuited(const struct opts *opts)
 {
-	if (has_format(opts->verb, opts->format))
-		return NULL;
-	if (opts->format == FORMAT_METRICS)
-		return "--format openmetrics is for tables: profile and latency";
+	const struct format_traits *format = format_traits(opts->format);
+
 	if (is_of_table(opts->verb))
-		return "tables have --format text, json, csv or openmetrics";
-	if (is_of_facts(opts->verb))
-		return "list, check, info and diff have --format text, json or csv";
-	return "--format csv is for tables: profile, latency, list, check, info and diff";
+		return format->is_of_tables ? NULL
+					    : "tables have --format text, json, csv or openmetrics";
+	if (!is_of_facts(opts->verb) || (!format->is_of_facts && format->tables_why))
+		return format->tables_why;
+	return format->is_of_facts ? NULL
+				   : "list, check, info and diff have --format text, json or csv";
 }
 
 static const char *metrics_contradiction(const struct opts *opts)
@@ -70,18 +51,20 @@ static const char *metrics_contradiction(const struct opts *opts)
 /* formatopts_contradiction - check --format, --json and --output-dir. Return: NULL, or the whole complaint (static). */
 static const char *formatopts_contradiction(const struct opts *opts)
 {
-	const bool is_metrics = opts->format == FORMAT_METRICS;
 	const char *why = unsuited(opts);
+	static char lack[120];
 
 	if (why)
 		return why;
 	if (opts->json && opts->format != FORMAT_TEXT)
 		return "--json and --format exclude each other";
-	if (!has_place_for_callers(opts->format) && (opts->has_callers || opts->has_callees))
-		return is_metrics
-			       ? "--format openmetrics has no place for callers and callees: --format json has"
-			       : "--format csv has no place for callers and callees: --format json has";
-	return metrics_contradiction(opts);
+	if (!format_traits(opts->format)->lacks_neighbours ||
+	    !(opts->has_callers || opts->has_callees))
+		return metrics_contradiction(opts);
+	snprintf(lack, sizeof(lack),
+		 "--format %s has no place for callers and callees: --format json has",
+		 format_name(opts->format));
+	return lack;
 }
 
 static const char *stageopts_contradiction(struct opts *opts)
@@ -92,8 +75,7 @@ static const char *stageopts_contradiction(struct opts *opts)
 		return "--by stage takes no functions: -T +GLOB adds some";
 	if (opts->graph_funcs.cnt || opts->presets.cnt)
 		return "--by stage has start functions of its own: --packet chooses packets";
-	if (opts->format != FORMAT_TEXT && opts->format != FORMAT_JSON &&
-	    opts->format != FORMAT_CSV)
+	if (!format_traits(opts->format)->is_of_facts)
 		return "--by stage has --format text, json or csv";
 	if (opts->interval_ns || opts->has_callers || opts->has_callees || opts->has_sort ||
 	    opts->profile_rows)
@@ -363,7 +345,7 @@ static const char *special_contradiction(struct opts *opts)
 
 static const char *output_contradiction(struct opts *opts)
 {
-	if ((opts->rotate_bytes || opts->max_bytes) && !can_be_cut(opts->format))
+	if ((opts->rotate_bytes || opts->max_bytes) && !format_traits(opts->format)->can_be_cut)
 		return "--max-size and --rotate need --format text or json, or record";
 	return NULL;
 }

@@ -513,12 +513,7 @@ const struct opt_def opt_defs[] = {
 	  "is 2; otherwise a number replaces each address, the same one everywhere." },
 	{ 0, "format", "NAME",
 	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)),
-	  SHOWS | SUMS | PRINTS,
-	  "text (the kernel's), json (one call per line), html (a page for a browser), perfetto and chrome (for ui.perfetto.dev), "
-	  "speedscope, otlp (for OpenTelemetry), folded (for flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 (the "
-	  "same in version 7 of that format, which Trace Compass cannot read). With profile and latency: text, json or "
-	  "csv, a record for each function, or openmetrics, histograms for Prometheus. With list, check, info and diff: text, "
-	  "json (one record per line) or csv." },
+	  SHOWS | SUMS | PRINTS, FORMATS_HELP },
 	{ 0, "output-dir", "DIR", TEXT(output_dir), SUMS,
 	  "With --format openmetrics: write DIR/netfgraph.prom, and with -i again after each interval, where "
 	  "node_exporter's textfile collector finds it. Readers never see half a file." },

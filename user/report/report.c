@@ -307,7 +307,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 static bool lacks_comments(const struct opts *opts)
 {
 	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
-			opts->verb == VERB_DIFF || format_lacks_comments(opts->format));
+			opts->verb == VERB_DIFF || format_traits(opts->format)->lacks_comments);
 }
 
 static int on_leftout(struct recording *rec, const struct leftout *lo)

@@ -244,8 +244,9 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
 		.ops = &format_ops,
 		.file = &output->file,
 		.wants_notes = true,
-		.wants_values = format_has_values(kind) && (kind != FORMAT_TEXT || sf->has_colors),
-		.wants_process = format_wants_process(kind),
+		.wants_values =
+			format_traits(kind)->has_values && (kind != FORMAT_TEXT || sf->has_colors),
+		.wants_process = format_traits(kind)->wants_process,
 		.wants_comm = kind != FORMAT_TEXT || sf->columns.proc,
 		.drops_tail = kind == FORMAT_TEXT && columns && !columns->tail,
 	};
@@ -717,7 +718,7 @@ struct trace_facts trace_facts_of_host(uint32_t cpu_cnt, const char *release)
 
 int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 {
-	if (format_is_binary(opts->format) && !output->file.path && isatty(STDOUT_FILENO)) {
+	if (format_traits(opts->format)->is_binary && !output->file.path && isatty(STDOUT_FILENO)) {
 		log_error("--format %s: a terminal cannot show it", format_name(opts->format));
 		log_hint("-o FILE writes it to a file");
 		return -EINVAL;

@@ -248,7 +248,7 @@ static int open_output(struct session *ses)
 		return err;
 	ses->output.file.is_held = true;
 	ses->output.file.wait_ms = 0;
-	if (!format_is_binary(ses->opts->format))
+	if (!format_traits(ses->opts->format)->is_binary)
 		output_rows(&ses->output);
 	return 0;
 }

@@ -27,7 +27,7 @@
 static bool wants_pager(const struct opts *opts)
 {
 	return !opts->no_pager && !opts->output_path && !opts->input_is_followed &&
-	       !format_is_binary(opts->format);
+	       !format_traits(opts->format)->is_binary;
 }
 
 /* Run @run, through a pager if the output is for a terminal. */
@@ -343,7 +343,7 @@ static int replay_open(struct replay *replay)
 		return err;
 	if (opts->input_is_followed)
 		replay->output.file.stop_cnt = signals_stop_cnt;
-	if (!format_is_binary(opts->format))
+	if (!format_traits(opts->format)->is_binary)
 		output_rows(&replay->output);
 	err = plan_srcline(&replay->srcline, opts);
 	if (err)
