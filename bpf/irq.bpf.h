@@ -141,6 +141,7 @@ static __always_inline int irq_exit(enum nfg_irq_level level, enum nfg_slot slot
 	return 0;
 }
 
+/* None for nested: before 5.12 the kernel skips no program when an interrupt arrives inside it. */
 #define IRQ(level, tracepoint, slot)                                \
 	SEC("?tp_btf/" #tracepoint "_entry")                        \
 	int level##_begins_##slot(void)                             \
@@ -154,6 +155,9 @@ static __always_inline int irq_exit(enum nfg_irq_level level, enum nfg_slot slot
 		return irq_exit(NFG_IRQ_##level, NFG_SLOT_##slot);  \
 	}
 
-NFG_IRQS(IRQ)
+IRQ(softirq, softirq, lookup)
+IRQ(softirq, softirq, flat)
+IRQ(hardirq, irq_handler, lookup)
+IRQ(hardirq, irq_handler, flat)
 
 #endif

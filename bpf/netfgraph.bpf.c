@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side. This file has the programs at functions, generated from the lists of nfg_progs.h. Code for every
+ * The kernel side. This file has the programs at functions, one for each job of nfg_progs.h. Code for every
  * traced call is in hot.bpf.h; code for a task's start, exec and end is in task.bpf.h.
  */
 #include "fgraph.bpf.h"
@@ -37,9 +37,13 @@ char LICENSE[] SEC("license") = "GPL";
 		return job##_at(ctx, slot, how_exit, true);   \
 	}
 
+/* At the two ends of one function. */
 #define PAIR(job, slot) ENDS(job, slot, NFG_SLOT_##slot, HOW_PACKET_ARG, HOW_PATCHED)
-#define MULTI(job)      ENDS(job, multi, NFG_SLOT_flat, HOW_COOKIE, HOW_COOKIE)
 
+/* Each at one end of many functions, which are known by their cookies (7.2). */
+#define MULTI(job) ENDS(job, multi, NFG_SLOT_flat, HOW_COOKIE, HOW_COOKIE)
+
+/* For both ends of a function (7.0). */
 #define BOTH(job)                       \
 	SEC("?fentry")                  \
 	int job##_session(void *ctx)    \
@@ -174,7 +178,25 @@ static __always_inline int sums_start_at(void *ctx, enum nfg_slot slot, enum how
 	return delegate_at(ctx, slot, how, is_exit, true, true);
 }
 
-NFG_PAIRS(PAIR, MULTI)
+#define RECORDS(job)      \
+	PAIR(job, nested) \
+	PAIR(job, lookup) \
+	PAIR(job, flat)   \
+	MULTI(job)
+
+/* Without slots, they depend only on whether atomic operations return a value. */
+#define SUMS(job)         \
+	PAIR(job, nested) \
+	PAIR(job, lookup) \
+	MULTI(job)
+
+RECORDS(record)
+RECORDS(packet)
+RECORDS(start)
+RECORDS(values)
+RECORDS(values_start)
+SUMS(sums)
+SUMS(sums_start)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
@@ -233,7 +255,9 @@ static __always_inline int start_both(void *ctx)
 	return 0;
 }
 
-NFG_BOTHS(BOTH)
+BOTH(record)
+BOTH(packet)
+BOTH(start)
 
 /*
  * At kprobe.session links: one program for both ends of many functions (site.bpf.h). If an entry returns 1, the
@@ -452,6 +476,7 @@ static __always_inline int sums_start_site(struct pt_regs *ctx)
 	return delegate_site(ctx, true, true);
 }
 
+/* For both ends of many functions, which are known by their addresses (6.10). */
 #define SITE(job)                             \
 	SEC("?kprobe.multi")                  \
 	int job##_kprobe(struct pt_regs *ctx) \
@@ -459,4 +484,4 @@ static __always_inline int sums_start_site(struct pt_regs *ctx)
 		return job##_site(ctx);       \
 	}
 
-NFG_SITES(SITE)
+NFG_JOBS(SITE)

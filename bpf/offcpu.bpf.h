@@ -42,6 +42,6 @@ static __always_inline int record_switch(const __u64 *ctx, enum nfg_slot slot)
 		return record_switch(ctx, NFG_SLOT_##slot); \
 	}
 
-NFG_SWITCHES(RECORD_SWITCH)
+NFG_SLOTS(RECORD_SWITCH)
 
 #endif

@@ -198,7 +198,7 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
 		return task_switch(ctx, NFG_SLOT_##slot); \
 	}
 
-NFG_SWITCHES(TASK_SWITCH)
+NFG_SLOTS(TASK_SWITCH)
 
 /* Whether calls are in doubt until the interrupt ends or the task leaves. */
 static __always_inline bool keeps_gate(const struct nfg_cpu *cpu)

@@ -13,37 +13,17 @@
 #include "kernel/ksyms.h"
 #include "kernel/probe.h"
 
-static bool has_multi;
-static bool has_session;
+static bool has_way[ATTACH_MODE_CNT];
 static bool has_large_elements;
-
-bool probe_multi(void)
-{
-	return has_multi;
-}
 
 bool probe_trampolines(uint32_t btf_id)
 {
 	return btf_id;
 }
 
-bool probe_session(uint32_t btf_id)
+bool probe_attach(enum attach_mode mode, uint32_t btf_id)
 {
-	return btf_id && has_session;
-}
-
-static bool has_kprobe;
-
-bool probe_kprobe(void)
-{
-	return has_kprobe;
-}
-
-static bool has_kprobes;
-
-bool probe_kprobes(void)
-{
-	return has_kprobes;
+	return btf_id && has_way[mode];
 }
 
 bool probe_large_elements(void)
@@ -65,10 +45,10 @@ static const struct {
 	bool *is_so;
 } words[] = {
 	{ "large", &has_large_elements },
-	{ "session", &has_session },
-	{ "multi", &has_multi },
-	{ "kprobe", &has_kprobe },
-	{ "kprobes", &has_kprobes },
+	{ "session", &has_way[ATTACH_SESSION] },
+	{ "multi", &has_way[ATTACH_MULTI] },
+	{ "kprobe", &has_way[ATTACH_KPROBE] },
+	{ "kprobes", &has_way[ATTACH_KPROBES] },
 	{ "missed", &want.ids.counts_missed },
 	{ "hooks", &want.ids.has_return_hooks },
 	{ "addresses", &want.has_addresses },

@@ -16,7 +16,6 @@
 #include "attach/kprobe.h"
 #include "attach/multi.h"
 #include "attach/template.h"
-#include "attach/template.h"
 #include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -45,7 +44,7 @@ struct attach {
 	uint64_t early_at_kprobes_cnt; /* part of early_missed_cnt */
 	size_t own_cnt;                /* number of functions with their own links ... */
 	uint64_t own_attach_ns;        /* ... and the time it took to attach each */
-	bool own_are_sessions;
+	enum attach_mode own_mode;     /* of these functions */
 	uint32_t *own_links; /* by func_id: 1 + the index of its own first link; 0: none */
 };
 
@@ -140,6 +139,7 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 	const struct bpfobj_ends *ends =
 		attach_is_shared(obj->plan.mode) ? &obj->fallback : &obj->ends;
 	struct template_spec spec = {
+		.way = attach_way(at->own_mode),
 		.btf_id = func->btf_id,
 		.btf_fd = func->btf_fd,
 		.func_id = func_id,
@@ -154,20 +154,18 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 	bool is_start = bpfobj_is_start(obj, func);
 	int err;
 
-	if (obj->plan.mode == ATTACH_SESSION) {
-		spec.attach_type = NFG_BPF_TRACE_FSESSION;
+	if (spec.way->has_both_ends)
 		return end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
-	}
 	if (obj->config.call_filter && is_start) {
 		spec.code = code;
 		spec.code_cnt =
 			filter_code(obj->config.call_filter, obj->config.protos, func_id, code);
 	}
-	spec.attach_type = BPF_TRACE_FEXIT;
+	spec.ends = TEMPLATE_EXIT;
 	err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
 	if (err)
 		return err;
-	spec.attach_type = BPF_TRACE_FENTRY;
+	spec.ends = TEMPLATE_ENTRY;
 	err = end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
 	if (err) /* the exit program stays open until the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);
@@ -186,7 +184,7 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 {
 	const uint64_t begin_ns = host_time_ns();
 
-	at->own_are_sessions = obj->plan.mode == ATTACH_SESSION;
+	at->own_mode = attach_is_shared(obj->plan.mode) ? obj->plan.fallback : obj->plan.mode;
 	for (size_t i = 0; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 		int err;
@@ -218,7 +216,7 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 
 static void say_pairs(const struct bpfobj *obj, size_t cnt)
 {
-	const char *mode = attach_words(obj->plan.mode)->link;
+	const char *mode = attach_way(obj->plan.mode)->link;
 
 	if (obj->plan.starts_by_pair)
 		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "
@@ -433,10 +431,9 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 /* ---- detaching some of the functions ---- */
 
 /* Move a function's own links to @out. Return: how many, at most two. */
-static size_t own_links_take(struct attach *at, const struct bpfobj *obj, uint32_t func_id,
-			     int *out)
+static size_t own_links_take(struct attach *at, uint32_t func_id, int *out)
 {
-	size_t cnt = obj->plan.mode == ATTACH_SESSION ? 1 : 2;
+	size_t cnt = attach_way(at->own_mode)->has_both_ends ? 1 : 2;
 	int *fds = &at->links.fds[at->own_links[func_id] - 1];
 
 	for (size_t i = 0; i < cnt; i++) {
@@ -548,7 +545,7 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 	for (size_t i = 0; i < cnt; i++) {
 		tab->funcs[ids[i]].is_left_out = true;
 		if (at->own_links[ids[i]]) {
-			fd_cnt += own_links_take(at, obj, ids[i], fds + fd_cnt);
+			fd_cnt += own_links_take(at, ids[i], fds + fd_cnt);
 			tab->funcs[ids[i]].is_attached = false;
 		} else {
 			is_any_shared = true;
@@ -567,12 +564,11 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 /* The time to detach on this host, in proportion to the time to attach. */
 static uint64_t own_detach_ns(const struct attach *at)
 {
-	const enum attach_mode mode = at->own_are_sessions ? ATTACH_SESSION : ATTACH_PAIR;
 	unsigned int version[2];
 
 	host_kernel_version(version);
 	return at->own_cnt *
-	       attach_detach_ns(attach_cost(mode, arch_host(), version), at->own_attach_ns);
+	       attach_detach_ns(attach_cost(at->own_mode, arch_host(), version), at->own_attach_ns);
 }
 
 void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
@@ -633,7 +629,6 @@ static int switch_attach(struct switches *switches, uint32_t idx, const struct b
 			 const char *tracepoint)
 {
 	struct template_spec spec = {
-		.attach_type = BPF_TRACE_RAW_TP,
 		.func_id = NFG_FUNC_SWITCH,
 		.btf_id = kbtf_tracepoint_id(kb, tracepoint),
 	};

@@ -48,41 +48,30 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 	return ids;
 }
 
+/* All but pairs need rings that are one map element. */
 static bool has_mode(enum attach_mode mode, const struct attach_want *want)
 {
+	const struct attach_way *way = attach_way(mode);
 	const struct kernel_ids *ids = &want->ids;
 
-	switch (mode) {
-	case ATTACH_MULTI:
-		return probe_multi() && probe_large_elements();
-	case ATTACH_KPROBE:
-		return want->has_addresses && want->func_cnt <= attach_func_max(want) &&
-		       ids->session_kfunc && probe_kprobe();
-	case ATTACH_KPROBES:
-		return want->has_addresses && want->func_cnt <= attach_func_max(want) &&
-		       (!want->by_packet || ids->rdonly_cast) && probe_large_elements() &&
-		       probe_kprobes();
-	case ATTACH_SESSION:
-		return ids->session_kfunc && probe_session(ids->template_func) &&
-		       probe_large_elements();
-	default:
-		return true;
-	}
+	if (way->is_by_site && (!want->has_addresses || want->func_cnt > attach_func_max(want)))
+		return false;
+	/* kernels with both ends at kprobes are newer than the cast */
+	if (way->has_both_ends ? !ids->session_kfunc
+			       : way->is_by_site && want->by_packet && !ids->rdonly_cast)
+		return false;
+	return mode == ATTACH_PAIR ||
+	       (probe_large_elements() && probe_attach(mode, ids->template_func));
 }
 
 /* Whether @mode has programs for @want. */
 static bool can_serve(enum attach_mode mode, const struct attach_want *want)
 {
-	switch (mode) {
-	case ATTACH_MULTI:
-	case ATTACH_KPROBE:
-	case ATTACH_KPROBES:
-		return !want->has_filter || want->only_starts_have;
-	case ATTACH_SESSION:
-		return !want->has_marks && !want->has_values && !want->sums_up;
-	default:
-		return true;
-	}
+	const struct attach_way *way = attach_way(mode);
+
+	if (way->is_shared && want->has_filter && !want->only_starts_have)
+		return false;
+	return !way->records_alone || !(want->has_marks || want->has_values || want->sums_up);
 }
 
 #define SHADOW_STACK_BYTES 4096u /* SHADOW_STACK_SIZE of the kernel's fgraph.c */
@@ -151,7 +140,7 @@ static enum attach_mode by_site_best(const struct attach_want *want)
 bool attach_is_fast(const struct attach_want *want)
 {
 	if (!attach_is_open(want->mode))
-		return !attach_is_singly(want->mode);
+		return attach_is_shared(want->mode);
 	return is_to_be_had(ATTACH_MULTI, want) || by_site_best(want) != ATTACH_AUTO;
 }
 
@@ -171,7 +160,7 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 			  char *out, size_t size)
 {
 	const struct attach_bill bill = attach_bill_of(shares, arch_host(), version);
-	const size_t cnt = attach_is_singly(shares->mode) ? shares->func_cnt : shares->pair_cnt;
+	const size_t cnt = attach_is_shared(shares->mode) ? shares->pair_cnt : shares->func_cnt;
 
 	if (bill.singly_us <= SINGLY_US_MAX)
 		return false;
@@ -179,8 +168,8 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 		 "%zu functions %s, which takes up to %" PRIu64
 		 " minutes, estimated with the %" PRIu64 " ms that each takes on an emulated CPU",
 		 cnt,
-		 attach_is_singly(shares->mode) ? "are attached one by one"
-						: "get programs of their own for --filter",
+		 attach_is_shared(shares->mode) ? "get programs of their own for --filter"
+						: "are attached one by one",
 		 bill.singly_us / 60000000, bill.singly_us / cnt / 1000);
 	return true;
 }
@@ -196,11 +185,6 @@ bool attach_is_all_by_site(const struct attach_want *want)
 {
 	return want->mode != ATTACH_CHEAP && !want->has_filter && attach_takes_extras(want) &&
 	       (want->preemption != PREEMPTION_OFF || !has_mode(ATTACH_MULTI, want));
-}
-
-bool attach_is_shared(enum attach_mode mode)
-{
-	return mode == ATTACH_MULTI || attach_is_by_site(mode);
 }
 
 bool attach_uses_sites(const struct attach_plan *plan)
@@ -238,7 +222,7 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 /* Check a mode that the user requested. */
 static int check_mode(const struct attach_want *want)
 {
-	const char *name = attach_words(want->mode)->link;
+	const char *name = attach_way(want->mode)->link;
 
 	if (!can_serve(want->mode, want)) {
 		if (want->has_filter)

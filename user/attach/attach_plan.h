@@ -169,9 +169,6 @@ bool attach_takes_extras(const struct attach_want *want);
  */
 bool attach_is_all_by_site(const struct attach_want *want);
 
-/* attach_is_shared - whether programs and links of @mode each serve many functions. */
-bool attach_is_shared(enum attach_mode mode);
-
 /* attach_uses_sites - whether any mode of @plan is attach_is_by_site. */
 bool attach_uses_sites(const struct attach_plan *plan);
 

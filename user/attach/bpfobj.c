@@ -29,20 +29,6 @@
 #include "nfg_abi.h"
 #include "nfg_progs.h"
 
-/* The criteria for choosing programs of the BPF object. */
-struct progs_want {
-	enum attach_mode mode;   /* not ATTACH_AUTO */
-	bool is_flat;            /* the rings are one map element */
-	bool looks_at_packets;   /* packets decide what is in scope */
-	bool has_marks;          /* exits are marked by the call's result */
-	bool has_values;         /* records have values; not ATTACH_SESSION */
-	bool starts_have_values; /* the records of start functions have values; not ATTACH_SESSION */
-	bool by_starts;          /* gates are open only below start functions */
-	bool has_switches;       /* task switches are recorded */
-	bool sums_up;            /* calls are summed up, nothing is recorded; not ATTACH_SESSION */
-	bool follows_irqs;       /* interrupts inside programs are recorded */
-};
-
 /* The programs to use; NULL: not needed. An exit is also NULL if the entry serves both ends. */
 struct progs {
 	struct bpf_program *entry;
@@ -50,7 +36,7 @@ struct progs {
 	struct bpf_program *start_entry;
 	struct bpf_program *start_exit;
 	struct bpf_program *task_switch;         /* at sched_switch, always ... */
-	struct bpf_program *record_switch;       /* ... and after it, with has_switches */
+	struct bpf_program *record_switch;       /* ... and after it, with want_switches */
 	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
 };
 
@@ -183,18 +169,6 @@ struct pair {
 	struct bpf_program *exit;
 };
 
-/* All programs of an object. */
-struct table {
-	struct pair pairs[NFG_JOB_CNT][NFG_SLOT_CNT];
-	struct pair multis[NFG_JOB_CNT];
-	struct bpf_program *sessions[NFG_JOB_CNT];
-	struct bpf_program *sites[NFG_JOB_CNT];
-	struct bpf_program *task_switch[NFG_SLOT_CNT];
-	struct bpf_program *record_switch[NFG_SLOT_CNT];
-	struct bpf_program
-		*irqs[NFG_SLOT_CNT][PROGS_IRQ_CNT]; /* in the order of progs_irq_tracepoints */
-};
-
 const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
 	"softirq_entry",
 	"softirq_exit",
@@ -202,99 +176,92 @@ const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
 	"irq_handler_exit",
 };
 
-static void table_fill(struct table *tab, const struct netfgraph_bpf *skel)
-{
-	*tab = (struct table){ 0 };
-#define ENDS(job, name) \
-	(struct pair){ skel->progs.job##_entry_##name, skel->progs.job##_exit_##name }
-#define PAIR(job, slot) tab->pairs[NFG_JOB_##job][NFG_SLOT_##slot] = ENDS(job, slot);
-#define MULTI(job)      tab->multis[NFG_JOB_##job] = ENDS(job, multi);
-#define SITE(job)       tab->sites[NFG_JOB_##job] = skel->progs.job##_kprobe;
-#define BOTH(job)       tab->sessions[NFG_JOB_##job] = skel->progs.job##_session;
-#define SWITCHES(slot)                                                      \
-	tab->task_switch[NFG_SLOT_##slot] = skel->progs.task_switch_##slot; \
-	tab->record_switch[NFG_SLOT_##slot] = skel->progs.record_switch_##slot;
-#define IRQ(level, tracepoint, slot)                                                         \
-	tab->irqs[NFG_SLOT_##slot][2 * NFG_IRQ_##level] = skel->progs.level##_begins_##slot; \
-	tab->irqs[NFG_SLOT_##slot][2 * NFG_IRQ_##level + 1] = skel->progs.level##_ends_##slot;
+#define STRING(word) #word,
 
-	NFG_PAIRS(PAIR, MULTI)
-	NFG_BOTHS(BOTH)
-	NFG_SITES(SITE)
-	NFG_SWITCHES(SWITCHES)
-	NFG_IRQS(IRQ)
+static const char *const slots[] = { NFG_SLOTS(STRING) };
+static const char *const jobs[] = { NFG_JOBS(STRING) };
+
+/* The program called @begin, or "@begin_@middle", and "_@end"; NULL: there is none. The object owns it. */
+static struct bpf_program *prog_named(const struct bpfobj *obj, const char *begin,
+				      const char *middle, const char *end)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s%s_%s", begin, middle, end);
+	return bpf_object__find_program_by_name(obj->skel->obj, name);
 }
 
-static enum nfg_slot bpfobj_slot_of(const struct progs_want *want)
+static enum nfg_slot bpfobj_slot_of(const struct bpfobj *obj)
 {
-	if (want->is_flat || want->mode != ATTACH_PAIR)
+	if (obj->plan.is_flat)
 		return NFG_SLOT_flat;
 	return probe_fetching_atomics() ? NFG_SLOT_lookup : NFG_SLOT_nested;
 }
 
-static enum nfg_job job_of(const struct progs_want *want)
+static enum nfg_job job_of(const struct bpfobj *obj, const struct attach_way *way)
 {
-	if (want->sums_up)
+	const struct nfg_cfg *cfg = &obj->config.cfg;
+
+	if (cfg->sum_up)
 		return NFG_JOB_sums;
-	if (want->has_values)
+	if (cfg->want_values & ~NFG_WANT_STACK)
 		return NFG_JOB_values;
-	if (want->mode == ATTACH_KPROBES) /* each end has its own program, so the end is known */
+	/* shared programs check packets if packets decide; at kprobes, each end with its own program knows the end */
+	if (way->is_shared ? way->is_by_site && !way->has_both_ends : cfg->scope_packets)
 		return NFG_JOB_packet;
-	if (attach_is_by_site(want->mode) ||
-	    want->mode == ATTACH_MULTI) /* these check packets if packets decide */
-		return want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
-	return want->looks_at_packets || want->has_marks ? NFG_JOB_packet : NFG_JOB_record;
+	return cfg->marks ? NFG_JOB_packet : NFG_JOB_record;
 }
 
-static enum nfg_job start_job_of(const struct progs_want *want)
+static enum nfg_job start_job_of(const struct nfg_cfg *cfg)
 {
-	if (want->sums_up)
+	if (cfg->sum_up)
 		return NFG_JOB_sums_start;
-	return want->starts_have_values ? NFG_JOB_values_start : NFG_JOB_start;
+	return cfg->want_values ? NFG_JOB_values_start : NFG_JOB_start;
 }
 
-static struct pair pair_of(const struct table *tab, const struct progs_want *want, enum nfg_job job,
+static struct pair pair_of(const struct bpfobj *obj, const struct attach_way *way, enum nfg_job job,
 			   enum nfg_slot slot)
 {
-	if (want->mode == ATTACH_MULTI)
-		return tab->multis[job];
-	if (attach_is_by_site(want->mode))
-		return (struct pair){ .entry = tab->sites[job] };
-	if (want->mode == ATTACH_SESSION)
-		return (struct pair){ .entry = tab->sessions[job] };
+	const char *suffix = way->suffix ? way->suffix : slots[slot];
+	struct pair pair = { 0 };
+
+	if (way->has_both_ends || way->is_by_site) {
+		pair.entry = prog_named(obj, jobs[job], "", suffix);
+		return pair;
+	}
+	pair.entry = prog_named(obj, jobs[job], "_entry", suffix);
+	pair.exit = prog_named(obj, jobs[job], "_exit", suffix);
 	/* jobs without programs for a flat ring */
-	if (!tab->pairs[job][slot].entry && slot == NFG_SLOT_flat)
-		slot = NFG_SLOT_lookup;
-	return tab->pairs[job][slot];
+	if (!pair.entry && slot == NFG_SLOT_flat)
+		return pair_of(obj, way, job, NFG_SLOT_lookup);
+	return pair;
 }
 
-/*
- * progs_choose - the programs of @skel that this kernel can load and that cost a call least.
- *
- * Probes the kernel once. @skel owns the programs.
- */
-static struct progs progs_choose(const struct netfgraph_bpf *skel, const struct progs_want *want)
+/* The programs that this kernel can load and that cost a call least. Probes the kernel once. */
+static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode)
 {
-	const enum nfg_slot slot = bpfobj_slot_of(want);
+	static const char *const irqs[] = { "softirq_begins", "softirq_ends", "hardirq_begins",
+					    "hardirq_ends" };
+	const struct bpfobj_config *config = &obj->config;
+	const struct attach_way *way = attach_way(mode);
+	const enum nfg_slot slot = bpfobj_slot_of(obj);
+	const struct pair call = pair_of(obj, way, job_of(obj, way), slot);
 	struct pair start = { 0 };
-	struct table tab;
-	struct pair call;
 	struct progs progs;
 
-	table_fill(&tab, skel);
-	call = pair_of(&tab, want, job_of(want), slot);
-	if (want->by_starts)
-		start = pair_of(&tab, want, start_job_of(want), slot);
+	if (config->cfg.by_starts)
+		start = pair_of(obj, way, start_job_of(&config->cfg), slot);
 	progs = (struct progs){
 		.entry = call.entry,
 		.exit = call.exit,
 		.start_entry = start.entry,
 		.start_exit = start.exit,
-		.task_switch = tab.task_switch[slot],
-		.record_switch = want->has_switches ? tab.record_switch[slot] : NULL,
+		.task_switch = prog_named(obj, "task_switch", "", slots[slot]),
 	};
-	for (uint32_t i = 0; i < PROGS_IRQ_CNT && want->follows_irqs; i++)
-		progs.irqs[i] = tab.irqs[slot][i];
+	if (config->want_switches)
+		progs.record_switch = prog_named(obj, "record_switch", "", slots[slot]);
+	for (uint32_t i = 0; i < PROGS_IRQ_CNT && config->follows_irqs; i++)
+		progs.irqs[i] = prog_named(obj, irqs[i], "", slots[slot]);
 	return progs;
 }
 
@@ -376,25 +343,6 @@ static bool lacks_files(void)
 }
 
 /* ---- before load ---- */
-
-static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode)
-{
-	const struct bpfobj_config *config = &obj->config;
-	const struct progs_want want = {
-		.mode = mode,
-		.is_flat = obj->plan.is_flat,
-		.looks_at_packets = config->cfg.scope_packets,
-		.has_marks = config->cfg.marks != 0,
-		.has_values = (config->cfg.want_values & ~NFG_WANT_STACK) != 0,
-		.starts_have_values = config->cfg.want_values != 0,
-		.by_starts = config->cfg.by_starts,
-		.has_switches = config->want_switches,
-		.sums_up = config->cfg.sum_up,
-		.follows_irqs = config->follows_irqs,
-	};
-
-	return progs_choose(obj->skel, &want);
-}
 
 /* A program of which template.c loads copies, which are attached elsewhere. */
 static int configure_copied(struct bpfobj *obj, struct bpf_program *prog)
@@ -618,8 +566,7 @@ static int map_rings(struct bpfobj *obj)
 		.cpu_cnt = obj->config.want.cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
 		.values = obj->config.values,
-		.skips_whole_calls =
-			obj->plan.mode == ATTACH_SESSION || obj->plan.mode == ATTACH_KPROBE,
+		.skips_whole_calls = attach_way(obj->plan.mode)->has_both_ends,
 	};
 	int err = obj->plan.is_flat ? make_flat(obj) : 0;
 

@@ -51,7 +51,7 @@ struct bpfobj_config {
 
 /* The templates of one mode. */
 struct bpfobj_ends {
-	struct loader_template entry; /* both ends with ATTACH_SESSION and attach_is_by_site */
+	struct loader_template entry; /* for both ends if the way has_both_ends or is_by_site */
 	struct loader_template exit;
 	struct loader_template start_entry; /* for start functions, with cfg.by_starts */
 	struct loader_template start_exit;

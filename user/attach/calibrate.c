@@ -21,76 +21,45 @@
  */
 #define DOUBT_SHARE 5
 
-/* How one end of a call, or both, gets a program. */
-struct way {
-	uint32_t attach_type;
-	enum template_ends ends;
-	const struct loader_template *tmpl;
-};
-
 struct called {
 	uint32_t btf_id;
 	uint64_t addr;
 };
 
-/* The programs that plan.mode attaches, exits first. Return: how many, at most two. */
-static int ways_of(struct way *ways, const struct bpfobj *obj)
-{
-	const struct bpfobj_ends *ends = &obj->ends;
-
-	switch (obj->plan.mode) {
-	case ATTACH_SESSION:
-		ways[0] = (struct way){ NFG_BPF_TRACE_FSESSION, TEMPLATE_BOTH, &ends->entry };
-		return 1;
-	case ATTACH_KPROBE:
-		ways[0] = (struct way){ NFG_BPF_TRACE_KPROBE_SESSION, TEMPLATE_BOTH, &ends->entry };
-		return 1;
-	case ATTACH_KPROBES:
-		ways[0] = (struct way){ NFG_BPF_TRACE_KPROBE_MULTI, TEMPLATE_EXIT, &ends->entry };
-		ways[1] = (struct way){ NFG_BPF_TRACE_KPROBE_MULTI, TEMPLATE_ENTRY, &ends->entry };
-		return 2;
-	case ATTACH_MULTI:
-		ways[0] = (struct way){ NFG_BPF_TRACE_FEXIT_MULTI, TEMPLATE_EXIT, &ends->exit };
-		ways[1] = (struct way){ NFG_BPF_TRACE_FENTRY_MULTI, TEMPLATE_ENTRY, &ends->entry };
-		return 2;
-	default:
-		ways[0] = (struct way){ BPF_TRACE_FEXIT, TEMPLATE_EXIT, &ends->exit };
-		ways[1] = (struct way){ BPF_TRACE_FENTRY, TEMPLATE_ENTRY, &ends->entry };
-		return 2;
-	}
-}
-
-static int link_by(const struct bpfobj *obj, const struct way *way, int prog_fd,
-		   const struct called *called)
+static int link_by(const struct template_spec *spec, int prog_fd, const struct called *called)
 {
 	const uint64_t cookie = 0;
 
-	if (attach_is_by_site(obj->plan.mode))
-		return kprobe_link(prog_fd, way->ends, &called->addr, 1);
-	if (obj->plan.mode == ATTACH_MULTI)
+	if (spec->way->is_by_site)
+		return kprobe_link(prog_fd, spec->way, spec->ends, &called->addr, 1);
+	if (spec->way->is_shared)
 		return multi_link(prog_fd,
-				  way->ends == TEMPLATE_EXIT ? MULTISET_EXIT : MULTISET_ENTRY,
+				  spec->ends == TEMPLATE_EXIT ? MULTISET_EXIT : MULTISET_ENTRY,
 				  &called->btf_id, &cookie, 1);
 	return bpf_raw_tracepoint_open(NULL, prog_fd);
 }
 
 /* Return: the link's descriptor, or -errno. */
-static int attach_end(struct fd_list *progs, const struct bpfobj *obj, const struct way *way,
+static int attach_end(struct fd_list *progs, const struct bpfobj *obj, enum template_ends end,
 		      const struct called *called)
 {
-	struct template_spec spec = { .attach_type = way->attach_type, .ends = way->ends };
+	const struct attach_way *way = attach_way(obj->plan.mode);
+	const bool has_exit = end == TEMPLATE_EXIT && !way->is_by_site;
+	const struct template_spec spec = {
+		.way = way,
+		.ends = end,
+		.btf_id = way->is_shared ? 0 : called->btf_id,
+	};
 	int prog_fd;
 	int err = fd_list_reserve(progs, 1);
 
 	if (err)
 		return err;
-	if (!attach_is_shared(obj->plan.mode))
-		spec.btf_id = called->btf_id;
-	prog_fd = template_load(obj, way->tmpl, &spec);
+	prog_fd = template_load(obj, has_exit ? &obj->ends.exit : &obj->ends.entry, &spec);
 	if (prog_fd < 0)
 		return prog_fd;
 	fd_list_add(progs, prog_fd);
-	return link_by(obj, way, prog_fd, called);
+	return link_by(&spec, prog_fd, called);
 }
 
 /* Load a program whose test run calls the function. Return: its descriptor, or -errno. */
@@ -140,14 +109,16 @@ static uint64_t fastest_ns(int caller_fd)
 static uint64_t traced_ns(struct fd_list *progs, const struct bpfobj *obj, int caller_fd,
 			  const struct called *called)
 {
-	struct way ways[2];
-	const int cnt = ways_of(ways, obj);
+	const bool is_one = attach_way(obj->plan.mode)->has_both_ends;
+	const enum template_ends ends[] = { is_one ? TEMPLATE_BOTH : TEMPLATE_EXIT,
+					    TEMPLATE_ENTRY };
+	const int cnt = is_one ? 1 : 2;
 	int links[2];
 	int done = 0;
 	uint64_t took_ns = 0;
 
 	while (done < cnt) {
-		links[done] = attach_end(progs, obj, &ways[done], called);
+		links[done] = attach_end(progs, obj, ends[done], called);
 		if (links[done] < 0)
 			break;
 		done++;

@@ -13,16 +13,6 @@
 #include "base/log.h"
 #include "kernel/probe.h"
 
-/* How to attach a program for these ends. */
-static const struct end {
-	uint32_t attach_type;
-	uint32_t multi_flags;
-} ends_by[] = {
-	[TEMPLATE_BOTH] = { NFG_BPF_TRACE_KPROBE_SESSION, 0 },
-	[TEMPLATE_ENTRY] = { NFG_BPF_TRACE_KPROBE_MULTI, 0 },
-	[TEMPLATE_EXIT] = { NFG_BPF_TRACE_KPROBE_MULTI, NFG_BPF_KPROBE_MULTI_RETURN },
-};
-
 /* Functions in the same set share programs. */
 enum set {
 	SET_STARTS,
@@ -34,6 +24,7 @@ struct context {
 	struct fd_list *progs;
 	struct fd_list *links;
 	const struct bpfobj *obj;
+	const struct attach_way *way; /* of plan.extras */
 	struct functab *tab;
 	void (*refused)(const struct func *func, int err);
 	const volatile int *should_stop;
@@ -75,12 +66,13 @@ struct link_info_kprobe {
 	uint64_t rest[8];
 };
 
-int kprobe_link(int prog_fd, enum template_ends ends, const uint64_t *addrs, uint32_t cnt)
+int kprobe_link(int prog_fd, const struct attach_way *way, enum template_ends ends,
+		const uint64_t *addrs, uint32_t cnt)
 {
 	struct link_create_kprobe attr = {
 		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = ends_by[ends].attach_type,
-		.multi_flags = ends_by[ends].multi_flags,
+		.attach_type = way->entry_type,
+		.multi_flags = ends == TEMPLATE_EXIT ? NFG_BPF_KPROBE_MULTI_RETURN : 0,
 		.cnt = cnt,
 		.addrs = (uintptr_t)addrs,
 	};
@@ -102,7 +94,7 @@ static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
 	if (ctx->ends == TEMPLATE_ENTRY || ctx->links->cnt > ctx->link_first ||
 	    !bpfobj_is_fgraph_zero_due(ctx->obj))
 		return;
-	fd = kprobe_link(ctx->prog_fd, ctx->ends, addr, 1);
+	fd = kprobe_link(ctx->prog_fd, ctx->way, ctx->ends, addr, 1);
 	if (fd < 0)
 		return;
 	close(fd);
@@ -112,7 +104,7 @@ static void pass_fgraph_zero(const struct context *ctx, const uint64_t *addr)
 static int link_at(const struct context *ctx, const uint64_t *addrs, uint32_t cnt)
 {
 	pass_fgraph_zero(ctx, addrs);
-	return kprobe_link(ctx->prog_fd, ctx->ends, addrs, cnt);
+	return kprobe_link(ctx->prog_fd, ctx->way, ctx->ends, addrs, cnt);
 }
 
 /* Find the functions of a set that the kernel refuses. Accepted ones are attached briefly. */
@@ -189,8 +181,7 @@ static int set_link(struct context *ctx)
 static int prog_get(struct context *ctx, const struct loader_template *tmpl,
 		    enum template_ends ends, int *prog_fd)
 {
-	const struct template_spec spec = { .attach_type = ends_by[ends].attach_type,
-					    .ends = ends };
+	const struct template_spec spec = { .way = ctx->way, .ends = ends };
 	int err;
 
 	if (ctx->is_loaded) {
@@ -285,7 +276,7 @@ static int kprobe_set_attach(struct context *ctx, enum set set)
 {
 	const struct loader_template *tmpl =
 		set == SET_STARTS ? &ctx->obj->extras.start_entry : &ctx->obj->extras.entry;
-	bool is_split = ctx->obj->plan.extras == ATTACH_KPROBES;
+	bool is_split = !ctx->way->has_both_ends;
 	int prog_fds[2] = { -1, -1 };
 	int err = prog_get(ctx, tmpl, is_split ? TEMPLATE_ENTRY : TEMPLATE_BOTH, &prog_fds[0]);
 
@@ -356,6 +347,7 @@ int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct funct
 {
 	struct context ctx = {
 		.obj = obj,
+		.way = attach_way(obj->plan.extras),
 		.tab = tab,
 		.is_for_extras = !attach_is_by_site(obj->plan.mode),
 		.progs = fds->progs,

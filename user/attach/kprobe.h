@@ -42,10 +42,11 @@ int kprobe_attach(struct kprobe_fds *fds, const struct bpfobj *obj, struct funct
 		  const volatile int *should_stop);
 
 /*
- * kprobe_link - link @prog_fd, which handles @ends, at @cnt addresses. Return: the link's descriptor, owned by the
- * caller, or -errno: the kernel refuses the whole link if it refuses one address.
+ * kprobe_link - link @prog_fd, which handles @ends, at @cnt addresses. @way: one that is_by_site. Return: the link's
+ * descriptor, owned by the caller, or -errno: the kernel refuses the whole link if it refuses one address.
  */
-int kprobe_link(int prog_fd, enum template_ends ends, const uint64_t *addrs, uint32_t cnt);
+int kprobe_link(int prog_fd, const struct attach_way *way, enum template_ends ends,
+		const uint64_t *addrs, uint32_t cnt);
 
 /*
  * kprobe_missed - calls for which the kernel did not run the link's program. 0: none, or @link_fd is not such a link.

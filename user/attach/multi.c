@@ -152,7 +152,11 @@ static void tell_refused(void *arg, uint32_t idx, int err)
 static int end_load(struct context *ctx, enum multiset_end end, const struct loader_template *tmpl,
 		    int btf_fd)
 {
-	const struct template_spec spec = { .attach_type = attach_types[end], .btf_fd = btf_fd };
+	const struct template_spec spec = {
+		.way = attach_way(ATTACH_MULTI),
+		.btf_fd = btf_fd,
+		.ends = end == MULTISET_EXIT ? TEMPLATE_EXIT : TEMPLATE_ENTRY,
+	};
 	int fd;
 
 	if (ctx->is_loaded) {

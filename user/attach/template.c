@@ -169,8 +169,15 @@ static int ring_shift(size_t ring_bytes)
 
 static bool is_kprobe(const struct template_spec *spec)
 {
-	return spec->attach_type == NFG_BPF_TRACE_KPROBE_SESSION ||
-	       spec->attach_type == NFG_BPF_TRACE_KPROBE_MULTI;
+	return spec->way && spec->way->is_by_site;
+}
+
+static enum bpf_attach_type attach_type(const struct template_spec *spec)
+{
+	if (!spec->way)
+		return BPF_TRACE_RAW_TP;
+	return (enum bpf_attach_type)(spec->ends == TEMPLATE_EXIT ? spec->way->exit_type
+								  : spec->way->entry_type);
 }
 
 /* @cnt: a power of two. */
@@ -184,7 +191,7 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 		     const struct template_spec *spec)
 {
 	const struct bpf_insn answer = is_return(spec, obj->config.want.ids.session_kfunc);
-	bool is_session = spec->attach_type == NFG_BPF_TRACE_FSESSION;
+	bool is_session = spec->way && spec->way->has_both_ends && !is_kprobe(spec);
 	const uint8_t and_code = BPF_ALU64 | BPF_AND | BPF_K;
 	unsigned int cnt;
 
@@ -243,8 +250,7 @@ static void tell_verifier(bool is_kprobe, const struct bpf_insn *insns, uint32_t
 int template_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 		  const struct template_spec *spec)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, opts,
-		    .expected_attach_type = (enum bpf_attach_type)spec->attach_type,
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type(spec),
 		    .attach_btf_id = spec->btf_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
 	const struct pcapfilter *filter = obj->config.packet_filter;
 	uint32_t insn_cnt = tmpl->insn_cnt;
@@ -282,7 +288,7 @@ static int check_one(const struct bpfobj *obj, const struct loader_template *tmp
 	return fd < 0 ? fd : 0;
 }
 
-/* Check the programs of one attach type, including those at start functions. */
+/* Check the programs of one end, including those at start functions. */
 static int check_two(const struct bpfobj *obj, const struct loader_template *tmpl,
 		     const struct loader_template *start, struct template_spec spec)
 {
@@ -291,34 +297,21 @@ static int check_two(const struct bpfobj *obj, const struct loader_template *tmp
 	return err ? err : check_one(obj, start, spec);
 }
 
-/* Sessions and sites have one program for both ends: the entry. */
+/* If one program serves both ends, it is the entry. */
 int template_check(const struct bpfobj *obj)
 {
+	const struct attach_way *way = attach_way(obj->plan.mode);
 	const struct bpfobj_ends *ends = &obj->ends;
-	struct template_spec entry = { .attach_type = BPF_TRACE_FENTRY,
-				       .btf_id = obj->config.want.ids.template_func };
-	struct template_spec exit;
+	struct template_spec spec = { .way = way, .ends = TEMPLATE_EXIT };
 	int err;
 
-	/* as for a packet function, so that the verifier checks all uses */
-	entry.arg_kind = NFG_ARG_SKB;
-	entry.skb_arg = 0;
-	entry.arg_cnt = 1;
-	entry.has_ret = true;
-	exit = entry;
-	exit.attach_type = BPF_TRACE_FEXIT;
-
-	if (obj->plan.mode == ATTACH_SESSION)
-		entry.attach_type = NFG_BPF_TRACE_FSESSION;
-	else if (obj->plan.mode == ATTACH_KPROBE)
-		entry = (struct template_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_SESSION };
-	else if (obj->plan.mode == ATTACH_KPROBES)
-		entry = (struct template_spec){ .attach_type = NFG_BPF_TRACE_KPROBE_MULTI,
-						.ends = TEMPLATE_ENTRY };
-	if (obj->plan.mode == ATTACH_MULTI) {
-		entry = (struct template_spec){ .attach_type = NFG_BPF_TRACE_FENTRY_MULTI };
-		exit = (struct template_spec){ .attach_type = NFG_BPF_TRACE_FEXIT_MULTI };
+	if (!way->is_shared) { /* as a packet function, so that the verifier checks all uses */
+		spec.btf_id = obj->config.want.ids.template_func;
+		spec.arg_kind = NFG_ARG_SKB;
+		spec.arg_cnt = 1;
+		spec.has_ret = true;
 	}
-	err = check_two(obj, &ends->exit, &ends->start_exit, exit);
-	return err ? err : check_two(obj, &ends->entry, &ends->start_entry, entry);
+	err = check_two(obj, &ends->exit, &ends->start_exit, spec);
+	spec.ends = way->has_both_ends ? TEMPLATE_BOTH : TEMPLATE_ENTRY;
+	return err ? err : check_two(obj, &ends->entry, &ends->start_entry, spec);
 }

@@ -3,16 +3,16 @@
 
 #include "attach/bpfobj.h"
 
-/* The ends of a call that a copy handles, if its template handles both. */
+/* The ends of a call that a copy handles. */
 enum template_ends { TEMPLATE_BOTH, TEMPLATE_ENTRY, TEMPLATE_EXIT };
 
 /* The purpose of a template's copy. */
 struct template_spec {
-	uint32_t attach_type; /* enum bpf_attach_type, newer values included */
-	uint32_t btf_id;      /* of the function; 0: a shared program */
-	int btf_fd;           /* of the function's module; 0: vmlinux */
-	uint32_t func_id;     /* for its records, if it serves one function */
-	uint8_t arg_kind;     /* enum nfg_arg_kind, if it serves one function */
+	const struct attach_way *way; /* NULL: not at functions, but at a tracepoint */
+	uint32_t btf_id;              /* of the function or tracepoint; 0: a shared program */
+	int btf_fd;                   /* of the function's module; 0: vmlinux */
+	uint32_t func_id;             /* for its records, if it serves one function */
+	uint8_t arg_kind;             /* enum nfg_arg_kind, if it serves one function */
 	uint8_t arg_idx;
 	uint8_t skb_arg;
 	uint8_t arg_cnt;

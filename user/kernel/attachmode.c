@@ -1,26 +1,20 @@
 #include "kernel/attachmode.h"
 
+#include <linux/bpf.h>
+
 #include "base/arch.h"
+#include "kernel/probe.h"
 
-#define WORDS(id, name_, link_, feature_, programs_, since_) \
-	[ATTACH_##id] = {                                    \
-		.name = name_,                               \
-		.link = link_,                               \
-		.feature = feature_,                         \
-		.programs = programs_,                       \
-		.since = since_,                             \
-	},
+#define WAY(id, ...) [ATTACH_##id] = { __VA_ARGS__ },
 
-static const struct attach_words words[ATTACH_MODE_CNT] = {
-	[ATTACH_AUTO] = { .name = "auto" },
-	[ATTACH_COMPLETE] = { .name = "complete" },
-	[ATTACH_CHEAP] = { .name = "cheap" },
-	ATTACH_WAYS(WORDS)
-};
+static const struct attach_way ways[ATTACH_MODE_CNT] = { [ATTACH_AUTO] = { .name = "auto" },
+							 [ATTACH_COMPLETE] = { .name = "complete" },
+							 [ATTACH_CHEAP] = { .name = "cheap" },
+							 ATTACH_WAYS(WAY) };
 
-const struct attach_words *attach_words(enum attach_mode mode)
+const struct attach_way *attach_way(enum attach_mode mode)
 {
-	return &words[mode];
+	return &ways[mode];
 }
 
 /* Measured with 400 to 2000 functions of net/ on two emulated CPUs; memory from the kernel's own counters. */
@@ -63,11 +57,6 @@ uint64_t attach_detach_ns(const struct attach_cost *cost, uint64_t attach_ns)
 	return (uint64_t)cost->wait_us * 1000 + attach_ns * work_us / cost->attach_us;
 }
 
-bool attach_is_singly(enum attach_mode mode)
-{
-	return mode == ATTACH_PAIR || mode == ATTACH_SESSION;
-}
-
 static void bill_add(struct attach_bill *bill, enum attach_mode mode, uint64_t cnt,
 		     const struct arch *arch, const unsigned int version[2])
 {
@@ -77,7 +66,7 @@ static void bill_add(struct attach_bill *bill, enum attach_mode mode, uint64_t c
 	bill->detach_us += cost->detach_us * cnt;
 	bill->bytes += cost->bytes * cnt;
 	bill->waits |= cnt && cost->wait_us;
-	if (attach_is_singly(mode))
+	if (!attach_is_shared(mode))
 		bill->singly_us += cost->attach_us * cnt;
 }
 

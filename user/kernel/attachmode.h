@@ -9,19 +9,26 @@ struct arch;
 
 /*
  * The ways to attach: identifier, name for --attach, the kernel's name, that name as a row of check (NULL: none),
- * programs, and first kernel. The help, list --plan, check and -v take their words from here; attachmode.c has the
- * costs.
+ * programs, first kernel, and the other members of struct attach_way. The help, list --plan, check and -v take their
+ * words from here; attachmode.c has the costs.
  */
 #define ATTACH_WAYS(WAY)                                                                           \
 	WAY(MULTI, "multi", "tracing_multi", "tracing_multi",                                      \
-	    "12 pairs of programs for all functions", "Linux 7.2 on x86-64")                       \
+	    "12 pairs of programs for all functions", "Linux 7.2 on x86-64",                       \
+	    .entry_type = NFG_BPF_TRACE_FENTRY_MULTI, .exit_type = NFG_BPF_TRACE_FEXIT_MULTI,      \
+	    .suffix = "multi", .is_shared = true)                                                  \
 	WAY(KPROBE, "kprobe", "kprobe.session", "kprobe_session", "one program for all functions", \
-	    "Linux 6.10 with CONFIG_FPROBE")                                                       \
+	    "Linux 6.10 with CONFIG_FPROBE", .entry_type = NFG_BPF_TRACE_KPROBE_SESSION,           \
+	    .suffix = "kprobe", .is_shared = true, .is_by_site = true, .has_both_ends = true)      \
 	WAY(KPROBES, "kprobes", "kprobe.multi", "kprobe_multi", "two programs for all functions",  \
-	    "Linux 5.18 with CONFIG_FPROBE")                                                       \
+	    "Linux 5.18 with CONFIG_FPROBE", .entry_type = NFG_BPF_TRACE_KPROBE_MULTI,             \
+	    .exit_type = NFG_BPF_TRACE_KPROBE_MULTI, .suffix = "kprobe", .is_shared = true,        \
+	    .is_by_site = true)                                                                    \
 	WAY(SESSION, "session", "fsession", "fsession", "a program for each function",             \
-	    "Linux 7.0")                                                                           \
-	WAY(PAIR, "pair", "fentry and fexit", NULL, "two programs for each function", "Linux 5.10")
+	    "Linux 7.0", .entry_type = NFG_BPF_TRACE_FSESSION, .suffix = "session",                \
+	    .has_both_ends = true, .records_alone = true)                                          \
+	WAY(PAIR, "pair", "fentry and fexit", NULL, "two programs for each function",              \
+	    "Linux 5.10", .entry_type = BPF_TRACE_FENTRY, .exit_type = BPF_TRACE_FEXIT)
 
 #define ATTACH_ENUMERATOR(id, ...) ATTACH_##id,
 
@@ -36,16 +43,25 @@ enum attach_mode {
 
 #define ATTACH_WAY_FIRST ATTACH_MULTI
 
-struct attach_words {
-	const char *name;     /* multi */
-	const char *link;     /* tracing_multi; an open mode has only NULLs */
+struct attach_way {
+	const char *name;     /* multi; an open mode has nothing else */
+	const char *link;     /* tracing_multi */
 	const char *feature;  /* tracing_multi; NULL: not a row of check */
 	const char *programs; /* 12 pairs of programs for all functions */
 	const char *since;    /* Linux 7.2 on x86-64 */
+	uint32_t
+		entry_type; /* enum bpf_attach_type, newer values included: of entries, or both ends */
+	uint32_t exit_type;
+	/* of the names of its programs (bpf/netfgraph.bpf.c); NULL: as the slot is called */
+	const char *suffix;
+	bool is_shared;  /* programs and links each serve many functions, else one */
+	bool is_by_site; /* programs identify functions by their address */
+	bool has_both_ends; /* one program serves both ends of a call; where it is skipped, so is the whole call */
+	bool records_alone; /* it has no programs that mark calls, add values or sum up */
 };
 
-/* attach_words - the words for @mode, below ATTACH_MODE_CNT. */
-const struct attach_words *attach_words(enum attach_mode mode);
+/* attach_way - what there is to know of @mode, below ATTACH_MODE_CNT. */
+const struct attach_way *attach_way(enum attach_mode mode);
 
 /* The cost of attaching and detaching one function. */
 struct attach_cost {
@@ -88,19 +104,21 @@ struct attach_bill {
 struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
 				  const unsigned int version[2]);
 
-/* attach_is_singly - whether each function has its own programs and is attached by itself. */
-bool attach_is_singly(enum attach_mode mode);
-
 /* attach_is_open - whether @mode leaves the choice to attach_plan_choose. */
 static inline bool attach_is_open(enum attach_mode mode)
 {
 	return mode < ATTACH_WAY_FIRST;
 }
 
-/* attach_is_by_site - whether programs identify functions by their address. */
+/* attach_is_shared, attach_is_by_site - these members of struct attach_way; false for an open mode. */
+static inline bool attach_is_shared(enum attach_mode mode)
+{
+	return attach_way(mode)->is_shared;
+}
+
 static inline bool attach_is_by_site(enum attach_mode mode)
 {
-	return mode == ATTACH_KPROBE || mode == ATTACH_KPROBES;
+	return attach_way(mode)->is_by_site;
 }
 
 #endif

@@ -118,11 +118,6 @@ bool probe_trampolines(uint32_t btf_id)
 	return closes(link_fd) || link_fd != -ENOTSUPP_KERNEL;
 }
 
-bool probe_session(uint32_t btf_id)
-{
-	return closes(load_as(BPF_PROG_TYPE_TRACING, NFG_BPF_TRACE_FSESSION, btf_id));
-}
-
 /* The part of union bpf_attr that link_create uses. */
 struct link_request {
 	uint32_t prog_fd;
@@ -156,11 +151,11 @@ static int try_link(enum bpf_prog_type type, struct link_request *request)
 	return err;
 }
 
-/* Ask for a link without functions: a kernel that only loads the programs returns EOPNOTSUPP. */
-bool probe_multi(void)
+/* Ask for a link without functions: as of 7.2, architectures but x86-64 only load the programs, and return EOPNOTSUPP. */
+static bool reads_ids(uint32_t attach_type)
 {
 	struct link_request request = {
-		.attach_type = NFG_BPF_TRACE_FENTRY_MULTI,
+		.attach_type = attach_type,
 		.multi = { UINT32_MAX },
 	};
 
@@ -178,30 +173,15 @@ static bool reads_addresses(uint32_t attach_type)
 	return try_link(BPF_PROG_TYPE_KPROBE, &request) == -EFAULT;
 }
 
-bool probe_kprobe(void)
+bool probe_attach(enum attach_mode mode, uint32_t btf_id)
 {
-	return reads_addresses(NFG_BPF_TRACE_KPROBE_SESSION);
-}
+	const struct attach_way *way = attach_way(mode);
 
-bool probe_kprobes(void)
-{
-	return reads_addresses(NFG_BPF_TRACE_KPROBE_MULTI);
-}
-
-bool probe_attach(enum attach_mode way, uint32_t btf_id)
-{
-	switch (way) {
-	case ATTACH_MULTI:
-		return probe_multi();
-	case ATTACH_KPROBE:
-		return probe_kprobe();
-	case ATTACH_KPROBES:
-		return probe_kprobes();
-	case ATTACH_SESSION:
-		return btf_id && probe_session(btf_id);
-	default:
-		return true;
-	}
+	if (way->is_by_site)
+		return reads_addresses(way->entry_type);
+	if (way->is_shared)
+		return reads_ids(way->entry_type);
+	return btf_id && closes(load_as(BPF_PROG_TYPE_TRACING, way->entry_type, btf_id));
 }
 
 /* ---- what policies refuse ---- */

@@ -46,26 +46,12 @@ bool probe_tracing_is_refused(uint32_t btf_id);
  */
 bool probe_trampolines(uint32_t btf_id);
 
-/* probe_session - one program for both ends of a function: 7.0. @btf_id: a function to try. */
-bool probe_session(uint32_t btf_id);
-
-/* probe_kprobe - kprobe.session links: 6.10 with CONFIG_FPROBE, commit 535a3692ba72. */
-bool probe_kprobe(void);
-
-/* probe_kprobes - kprobe.multi links, including kretprobe.multi: 5.18 with CONFIG_FPROBE, commit 0dcac2725406. */
-bool probe_kprobes(void);
-
 /*
- * probe_multi - one program for many functions: tracing_multi links, 7.2 on x86-64; other architectures only load the
- * program.
+ * probe_attach - whether this kernel supports @mode, which is not an open mode: kprobe.multi links, including
+ * kretprobe.multi, since 0dcac2725406 (5.18), kprobe.session links since 535a3692ba72 (6.10). @btf_id: a function to
+ * try; 0: there is none.
  */
-bool probe_multi(void);
-
-/*
- * probe_attach - whether this kernel supports @way, which is not an open mode; @btf_id as for probe_session, 0: no such
- * function.
- */
-bool probe_attach(enum attach_mode way, uint32_t btf_id);
+bool probe_attach(enum attach_mode mode, uint32_t btf_id);
 
 /* ---- what policies refuse ---- */
 

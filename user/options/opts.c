@@ -550,7 +550,7 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 		return "time asleep is excluded (--nosleep-time)";
 	if (opts->graph_depth)
 		return "deep calls are excluded (--graph-depth)";
-	if (opts->attach_mode == ATTACH_SESSION)
+	if (attach_way(opts->attach_mode)->records_alone)
 		return "--attach session";
 	return wants_values(opts) ? "values are requested (--graph-opts)" : NULL;
 }

@@ -363,10 +363,10 @@ static const char *sort_at(int i)
 
 static const char *attach_mode_at(int i)
 {
-	return i < ATTACH_MODE_CNT ? attach_words((enum attach_mode)i)->name : NULL;
+	return i < ATTACH_MODE_CNT ? attach_way((enum attach_mode)i)->name : NULL;
 }
 
-#define ATTACH_HELP(id, name, link, feature, programs, since) \
+#define ATTACH_HELP(id, name, link, feature, programs, since, ...) \
 	", " name " (" link ", " programs "; " since ")"
 
 /* ---- the table ---- */

@@ -169,7 +169,7 @@ static int plan_print(struct strbuf *out, const struct list_config *config, stru
 	if (err)
 		return err;
 	cost = (struct list_cost){
-		.by = attach_words(shares.mode),
+		.by = attach_way(shares.mode),
 		.func_cnt = tab->cnt,
 		.extra_cnt = shares.extra_cnt,
 		.pair_cnt = shares.pair_cnt,

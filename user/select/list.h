@@ -31,7 +31,7 @@ struct list_plan {
 
 /* The cost of a plan. */
 struct list_cost {
-	const struct attach_words *by;
+	const struct attach_way *by;
 	size_t func_cnt;
 	size_t module_func_cnt;  /* how many of them are in modules */
 	size_t extra_cnt;        /* how many of them kprobe.session takes besides tracing_multi */

@@ -224,7 +224,7 @@ static void progs_check(struct check_row *rows, uint32_t btf_id)
 	reads_check(&rows[CHECK_MEMORY_READS], can_ask);
 	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
 		feature_check(way_row(rows, way), probe_attach(way, btf_id), can_ask,
-			      attach_words(way)->since);
+			      attach_way(way)->since);
 	feature_check(&rows[CHECK_FETCHING_ATOMICS], probe_fetching_atomics(), can_ask,
 		      "Linux 5.12");
 	feature_check(&rows[CHECK_LARGE_ELEMENTS], probe_large_elements(), can_ask,
@@ -349,7 +349,7 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 	for (size_t i = 0; i < CHECK_ROW_CNT; i++)
 		rows[i] = (struct check_row){ .feature = features[i] };
 	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
-		way_row(rows, way)->feature = attach_words(way)->feature;
+		way_row(rows, way)->feature = attach_way(way)->feature;
 	btf_check(rows, err ? NULL : kb, err);
 	progs_check(rows, err ? 0 : kbtf_func_id(kb, PROBE_FUNC));
 	symbols_check(rows, err ? NULL : kb);

@@ -560,10 +560,10 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 /* Tell the attach mode to the user, and to a recording's readers. */
 static void tell_mode(struct session *ses)
 {
-	const struct attach_words *words = attach_words(ses->bpfobj.plan.mode);
+	const struct attach_way *way = attach_way(ses->bpfobj.plan.mode);
 	char *by = ses->made.attach;
 
-	snprintf(by, sizeof(ses->made.attach), "%s: %s", words->link, words->programs);
+	snprintf(by, sizeof(ses->made.attach), "%s: %s", way->link, way->programs);
 	log_info("attaching by %s", by);
 }
 
