@@ -134,7 +134,7 @@ static struct starts *take_starts(struct fuzz_input *in, uint8_t kinds[FUNC_CNT]
 		kinds[i] = (word >> (8 + 2 * i) & 3) % 3;
 		config.has_starts |= kinds[i] == STARTS_OPEN;
 	}
-	config.slower_ns = word >> 2 & 1 ? 100 : 0;
+	config.want.slower_ns = word >> 2 & 1 ? 100 : 0;
 	config.marked_only = word >> 3 & 1;
 	CHECK(!starts_new(&starts, &config));
 	return starts;

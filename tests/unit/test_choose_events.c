@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "base/log.h"
+#include "options/opttab.h"
 #include "kernel/proto.h"
 #include "script.h"
 
@@ -49,7 +50,7 @@ static struct choose_events *choose(const struct opts *opts, const struct detail
 	struct choose_events *ch;
 
 	script_funcs = "csxe";
-	CHECK(choose_events_is_made(opts));
+	CHECK(selector_of(opts, 0));
 	CHECK(!choose_events_new(&ch, &config));
 	return ch;
 }
@@ -140,7 +141,7 @@ TEST(choice_by_name_knows_what_may_be_missing)
 TEST(choice_by_root)
 {
 	check_script(&(struct opts){ .graph_funcs = LIST("tcp_sendmsg") }, lossless, "s{ x{ }x }s");
-	check_script(&(struct opts){ .slower_ns = 795 }, lossless, "c{ s{ x{ }x }s }c");
+	check_script(&(struct opts){ .starts.slower_ns = 795 }, lossless, "c{ s{ x{ }x }s }c");
 	check_script(&(struct opts){ .nograph_funcs = LIST("tcp_sendmsg") }, lossless,
 		     "c{ e{ }c }e");
 	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") },
@@ -173,7 +174,7 @@ TEST(choice_by_what_is_not_there)
 
 		CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	}
-	CHECK(!choose_events_is_made(&(struct opts){ .graph_depth = 3 }));
+	CHECK(!selector_of(&(struct opts){ .graph_depth = 3 }, 0));
 }
 
 /* -g and -N may name what another kernel calls. */

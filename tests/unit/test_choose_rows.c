@@ -220,10 +220,10 @@ TEST(a_text_gives_what_its_recording_gives)
 TEST(a_text_of_one_cpu_gives_the_same_slow_calls)
 {
 	const struct opts list[] = {
-		{ .slower_ns = 9000 },
-		{ .slower_ns = 20000, .trace_funcs = LIST("*c*") },
-		{ .slower_ns = 5000, .graph_funcs = LIST("rcv") },
-		{ .slower_ns = 5000, .graph_funcs = LIST("rcv"), .graph_depth = 2 },
+		{ .starts.slower_ns = 9000 },
+		{ .starts.slower_ns = 20000, .trace_funcs = LIST("*c*") },
+		{ .starts.slower_ns = 5000, .graph_funcs = LIST("rcv") },
+		{ .starts.slower_ns = 5000, .graph_funcs = LIST("rcv"), .graph_depth = 2 },
 	};
 	struct render_columns columns = render_columns_default;
 
@@ -329,7 +329,8 @@ TEST(a_text_may_begin_and_end_anywhere)
 		   " 0)   9.000 us    |  }\n"
 		   " 0)   1.000 us    |  xmit();\n",
 		   " 0)               |  sendmsg() {\n");
-	check_text(&(struct opts){ .slower_ns = 1 }, trace, " 0)   1.000 us    |      xmit();\n");
+	check_text(&(struct opts){ .starts.slower_ns = 1 }, trace,
+		   " 0)   1.000 us    |      xmit();\n");
 	end();
 }
 

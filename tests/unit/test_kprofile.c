@@ -113,7 +113,7 @@ TEST(what_needs_events)
 	const struct opts plain = { .verb = VERB_PROFILE };
 
 	needs_events((struct opts){ .by_event = true });
-	needs_events((struct opts){ .slower_ns = 1 });
+	needs_events((struct opts){ .starts.slower_ns = 1 });
 	needs_events((struct opts){ .errors_only = true });
 	needs_events((struct opts){ .nograph_funcs.cnt = 1 });
 	needs_events((struct opts){ .nosleep_time = true });

@@ -7,6 +7,7 @@
 
 #include "harness.h"
 #include "nfg_abi.h"
+#include "options/opttab.h"
 
 static struct func funcs[] = {
 	{ .name = { "__sys_sendto", 12 }, .arg_kind = NFG_ARG_NONE },
@@ -30,7 +31,8 @@ static const char *kinds_of(int argc, const char *const *argv)
 	memset(word, 0, sizeof(word));
 	for (size_t i = 0; kinds && i < functab.cnt; i++) {
 		word[i] = "poc"[kinds[i]];
-		CHECK(funcs[i].is_start == (word[i] == 'o') || !start_setup_are_wanted(&opts));
+		CHECK(funcs[i].is_start == (word[i] == 'o') ||
+		      !selector_of(&opts, SELECTS_BY_STARTS));
 	}
 	starts_free(starts);
 	free(kinds);

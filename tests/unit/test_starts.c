@@ -26,7 +26,7 @@ static void start_with(struct starts_config config)
 
 static void start(bool has_starts, uint64_t slower_ns)
 {
-	start_with((struct starts_config){ .has_starts = has_starts, .slower_ns = slower_ns });
+	start_with((struct starts_config){ .has_starts = has_starts, .want.slower_ns = slower_ns });
 }
 
 /* What a script lets through, as words. */

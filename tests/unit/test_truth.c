@@ -87,7 +87,7 @@ static void on_call(void *ctx, struct calltask *task, struct call *call)
 		CHECK(real->caller_ns == call[-1].begin_ns);
 	if (call->depth)
 		return;
-	CHECK(real->duration_ns >= b->starts_config.slower_ns);
+	CHECK(real->duration_ns >= b->starts_config.want.slower_ns);
 	if (b->starts_config.has_starts)
 		CHECK(b->starts_config.kinds[real->func] == STARTS_OPEN);
 	if (!b->truth.config.ring_loss && !b->truth.config.guard_loss && !b->roots &&
@@ -246,7 +246,7 @@ static void begin(struct bench *b)
 			  &b->json_out));
 	CHECK(!format_new(&b->folded, &(const struct format_config){ .kind = FORMAT_FOLDED },
 			  &b->folded_out));
-	if (b->starts_config.has_starts || b->starts_config.slower_ns) {
+	if (b->starts_config.has_starts || b->starts_config.want.slower_ns) {
 		b->starts_config.func_cnt = TRUTH_FUNC_CNT;
 		CHECK(!starts_new(&b->roots, &b->starts_config));
 	}
@@ -391,7 +391,7 @@ static void check_roots(const struct bench *b)
 
 	if (!stats)
 		return;
-	if (b->starts_config.slower_ns)
+	if (b->starts_config.want.slower_ns)
 		CHECK(stats->shown_cnt == b->outermost_cnt);
 	if (!b->is_lossless)
 		return;
@@ -445,7 +445,7 @@ static void check_truth(struct truth_config config, const struct starts_config *
 		if (roots)
 			b.starts_config = *roots;
 		truth_init(&b.truth, &config);
-		b.truth.slow_ns = b.starts_config.slower_ns;
+		b.truth.slow_ns = b.starts_config.want.slower_ns;
 		begin(&b);
 		feed(&b);
 		end(&b);
@@ -515,17 +515,17 @@ TEST(truth_that_is_lost_in_silence)
 	TRUTH(.ring_loss = 0.3, .is_late = true, .is_silent = true);
 }
 
-#define ROOTS_SLOW                                      \
-	{                                               \
-		.kinds = plain_kinds, .slower_ns = 1500 \
+#define ROOTS_SLOW                                           \
+	{                                                    \
+		.kinds = plain_kinds, .want.slower_ns = 1500 \
 	}
 #define ROOTS_G                                    \
 	{                                          \
 		.kinds = kinds, .has_starts = true \
 	}
-#define ROOTS_SLOW_G                                                 \
-	{                                                            \
-		.kinds = kinds, .has_starts = true, .slower_ns = 700 \
+#define ROOTS_SLOW_G                                                      \
+	{                                                                 \
+		.kinds = kinds, .has_starts = true, .want.slower_ns = 700 \
 	}
 
 TEST(truth_of_slow_roots)

@@ -182,10 +182,7 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 /* Stacks belong to graphs, and a trace without start functions has no graphs. */
 static bool has_stack_for_nothing(const struct opts *opts)
 {
-	const bool has_starts =
-		opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
-
-	return opts->has_stack && !has_starts && !opts->input_path;
+	return opts->has_stack && !selector_of(opts, SELECTS_BY_STARTS) && !opts->input_path;
 }
 
 bool graphopts_lacks_starts(const struct opts *opts)

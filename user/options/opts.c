@@ -489,7 +489,7 @@ uint32_t wants_values(const struct opts *opts)
 	if (opts->has_retval || opts->is_retval_hex)
 		wanted |= NFG_WANT_RET;
 	/* in a trace the kernel tests results; a recording must contain them */
-	if ((opts->errors_only || opts->filter) && opts->input_path)
+	if (selector_of(opts, SELECTS_BY_VALUES) && opts->input_path)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->has_retaddr)
 		wanted |= NFG_WANT_CALLER;
@@ -530,6 +530,8 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 /* The reason why options need to see every call. */
 static const char *needs_events(const struct opts *opts, bool has_packets)
 {
+	const struct selector *selector = selector_of(opts, SELECTS_EVENTS);
+
 	if (opts->overhead_pct && opts->overhead_pct < 100)
 		return "--max-overhead counts events";
 	if (opts->by_event)
@@ -540,12 +542,8 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 		return "--learn counts events";
 	if (has_packets)
 		return "the owner of a packet may be found late (--cgroup, --container, --pod, --netns)";
-	if (opts->slower_ns || opts->errors_only || opts->filter)
-		return "a call is selected when it returns (--slower-than, --errors-only, --filter)";
-	if (opts->packet.insn_cnt)
-		return "packets select calls (--packet)";
-	if (opts->nograph_funcs.cnt)
-		return "calls below some functions are excluded (--nograph-funcs)";
+	if (selector)
+		return selector->events_why;
 	if (opts->nosleep_time)
 		return "time asleep is excluded (--nosleep-time)";
 	if (opts->graph_depth)

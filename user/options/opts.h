@@ -20,6 +20,7 @@
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 #include "trace/row.h"
+#include "trace/starts.h"
 
 /* The action: the first word, or a trace without one. */
 enum opts_verb {
@@ -129,8 +130,8 @@ struct opts {
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	bool errors_only;
 	struct filter *filter; /* NULL: no --filter */
-	uint64_t slower_ns;    /* 0: calls of any duration */
-	uint64_t timeout_ns;   /* 0: none */
+	struct starts_want starts;
+	uint64_t timeout_ns; /* 0: none */
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
 	uint64_t max_events_sec; /* recorded; 0: no limit */

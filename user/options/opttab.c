@@ -147,15 +147,35 @@ const char *optvalue_set(struct opts *opts, const struct opt_def *def, const cha
 	return NULL;
 }
 
-bool optvalue_is_given(const struct opts *opts, const struct opt_def *def)
+static bool is_set(const struct opts *opts, size_t offset, size_t size)
 {
-	const char *bytes = (const char *)opts + def->value.offset;
+	const char *bytes = (const char *)opts + offset;
 
-	for (size_t i = 0; i < def->value.size; i++) {
+	for (size_t i = 0; i < size; i++) {
 		if (bytes[i])
 			return true;
 	}
 	return false;
+}
+
+bool optvalue_is_given(const struct opts *opts, const struct opt_def *def)
+{
+	return is_set(opts, def->value.offset, def->value.size);
+}
+
+bool selector_is_given(const struct opts *opts, const struct selector *selector)
+{
+	return is_set(opts, selector->offset, selector->size);
+}
+
+const struct selector *selector_of(const struct opts *opts, uint32_t traits)
+{
+	for (size_t i = selector_cnt; i-- > 0;) {
+		if ((selectors[i].traits & traits) == traits &&
+		    selector_is_given(opts, &selectors[i]))
+			return &selectors[i];
+	}
+	return NULL;
 }
 
 void optvalue_forget(struct opts *opts, const struct opt_def *def)
@@ -426,7 +446,7 @@ const struct opt_def opt_defs[] = {
 	  "has such a packet or its socket as an argument. The filter runs in the kernel; nothing is recorded for "
 	  "other packets. Where a packet has no IP header yet, its socket is matched: src is the local end, dst "
 	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match." },
-	{ 0, "slower-than", "DURATION", DURATION(slower_ns), SELECTS,
+	{ 0, "slower-than", "DURATION", DURATION(starts.slower_ns), SELECTS,
 	  "Print only calls of start functions (-G, --preset; without these, outermost calls) that took at least "
 	  "this long, each with everything it called, in the order in which they returned." },
 	{ 0, "nosleep-time", NULL, FLAG(nosleep_time), SELECTS | OPT_LIVE_ONLY,
@@ -679,6 +699,32 @@ const struct opt_def opt_defs[] = {
 	{ 0, "complete-words", NULL, FLAG(completes), OF(VERB_TRACE), NULL },
 };
 const size_t opt_def_cnt = ARRAY_SIZE(opt_defs);
+
+#define WHY_AT_RETURN "a call is selected when it returns (--slower-than, --errors-only, --filter)"
+
+/* Messages list them in this order; where they name one, it is the last. */
+const struct selector selectors[] = {
+	{ "-T", FIELD(trace_funcs, struct str_list) },
+	{ "-N", FIELD(notrace_funcs, struct str_list) },
+	{ "-G", FIELD(graph_funcs, struct str_list), SELECTS_BY_STARTS },
+	{ "-g", FIELD(nograph_funcs, struct str_list), SELECTS_EVENTS,
+	  .events_why = "calls below some functions are excluded (--nograph-funcs)" },
+	{ "--preset", FIELD(presets, struct str_list), SELECTS_BY_STARTS },
+	{ "--packet", FIELD(packet.insn_cnt, uint32_t), SELECTS_BY_STARTS | SELECTS_EVENTS,
+	  .events_why = "packets select calls (--packet)" },
+	{ "--slower-than", FIELD(starts.slower_ns, uint64_t), SELECTS_AT_RETURN | SELECTS_EVENTS,
+	  .events_why = WHY_AT_RETURN },
+	{ "--errors-only", FIELD(errors_only, bool),
+	  SELECTS_AT_RETURN | SELECTS_BY_VALUES | SELECTS_EVENTS, NFG_MARK_ERRORS, "retval",
+	  WHY_AT_RETURN },
+	{ "--filter", FIELD(filter, struct filter *),
+	  SELECTS_BY_STARTS | SELECTS_AT_RETURN | SELECTS_BY_VALUES | SELECTS_EVENTS,
+	  NFG_MARK_FILTER, "args,retval", WHY_AT_RETURN },
+	{ "-C", FIELD(has_cpus, bool) },
+	{ "--tid", FIELD(tids, struct num_list) },
+	{ "--comm", FIELD(comms, struct str_list) },
+};
+const size_t selector_cnt = ARRAY_SIZE(selectors);
 
 const struct exit_status_def exit_status_defs[] = {
 	{ VERDICT_OK,

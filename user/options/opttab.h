@@ -71,6 +71,34 @@ static inline bool opt_def_is_of(const struct opt_def *def, enum opts_verb verb)
 	return def->verbs & 1u << verb && !(reads_files && def->verbs & OPT_LIVE_ONLY);
 }
 
+/* Traits of an option that selects calls. */
+#define SELECTS_BY_STARTS \
+	1u /* it names start functions: only they, and the calls below them, are shown */
+#define SELECTS_AT_RETURN 2u /* a call is selected when it returns */
+#define SELECTS_BY_VALUES \
+	4u /* by results or arguments: the kernel decides, and a recording needs them */
+#define SELECTS_EVENTS 8u /* tables need every call: the kernel cannot sum up */
+
+/* An option that selects calls, by functions, tasks, time or values. */
+struct selector {
+	const char *option; /* -T, --preset */
+	size_t offset;      /* of its field in struct opts ... */
+	size_t size;        /* ... whose bytes are zero if it is not given */
+	uint32_t traits;
+	uint32_t mark; /* NFG_MARK_*: the programs mark the exits that match; 0: they do not */
+	const char
+		*values; /* BY_VALUES: the words of --graph-opts for which a recording has them */
+	const char *events_why; /* EVENTS: the reason */
+};
+
+extern const struct selector selectors[];
+extern const size_t selector_cnt;
+
+bool selector_is_given(const struct opts *opts, const struct selector *selector);
+
+/* selector_of - the last of the table that is given and has all of @traits; NULL: none. */
+const struct selector *selector_of(const struct opts *opts, uint32_t traits);
+
 extern const struct opt_def opt_defs[];
 extern const size_t opt_def_cnt;
 extern const struct exit_status_def exit_status_defs[];

@@ -15,6 +15,7 @@
 #include "base/verdict.h"
 #include "format/details.h"
 #include "options/opts.h"
+#include "options/opttab.h"
 #include "report/pipeline.h"
 #include "select/names.h"
 #include "select/select.h"
@@ -384,8 +385,8 @@ struct choose_rows {
 
 int choose_rows_check(const struct opts *opts)
 {
-	const char *option = opts->filter              ? "--filter"
-			     : opts->errors_only       ? "--errors-only"
+	const struct selector *selector = selector_of(opts, SELECTS_BY_VALUES);
+	const char *option = selector                  ? selector->option
 			     : opts->has_source        ? "--source"
 			     : opts->input_is_followed ? "--follow"
 						       : NULL;
@@ -517,7 +518,7 @@ static void held_release(struct choose_rows *cr, struct task *task)
 static int show_or_hold(struct choose_rows *cr, struct task *task, const struct row *row,
 			uint64_t call)
 {
-	if (!cr->config.opts->slower_ns)
+	if (!cr->config.opts->starts.slower_ns)
 		return choose_show_row(cr, task, row, call);
 	task->is_huge |= cr->held_cnt == HELD_MAX;
 	if (task->is_huge) {
@@ -531,7 +532,7 @@ static int show_or_hold(struct choose_rows *cr, struct task *task, const struct 
 /* The outermost call has ended: show its held rows, if it took long enough. Return: 0 or -ENOMEM. */
 static int outermost_ended(struct choose_rows *cr, struct task *task, uint64_t duration_ns)
 {
-	bool is_shown = duration_ns >= cr->config.opts->slower_ns;
+	bool is_shown = duration_ns >= cr->config.opts->starts.slower_ns;
 	int err = 0;
 
 	cr->huge_cnt += task->is_huge && is_shown;
@@ -585,7 +586,7 @@ static unsigned int choose_kind_of(struct choose_rows *cr, const struct row *row
 
 static bool is_in_graph(const struct choose_rows *cr, const struct task *task)
 {
-	bool needs_start = cr->has_starts || cr->config.opts->slower_ns;
+	bool needs_start = cr->has_starts || cr->config.opts->starts.slower_ns;
 
 	return !task->gate.shut_depth && (!needs_start || task->gate.start_depth);
 }
@@ -609,7 +610,7 @@ static int choose_on_begin(struct choose_rows *cr, struct task *task, const stru
 {
 	const struct opts *opts = cr->config.opts;
 	const unsigned int kind = choose_kind_of(cr, row);
-	bool is_start = cr->has_starts ? kind & FUNCFILTER_START : opts->slower_ns != 0;
+	bool is_start = cr->has_starts ? kind & FUNCFILTER_START : opts->starts.slower_ns != 0;
 	struct frame *frame = frame_at(task, row->depth);
 	struct row shown = *row;
 	int err;
@@ -738,7 +739,7 @@ int choose_rows_row(struct choose_rows *cr, const struct row *row)
 	case ROW_LOST:
 		return is_wanted_cpu(cr, row->cpu) ? show_rows_add(cr->shown, row, 0) : 0;
 	case ROW_OVERRUN: /* it belongs to the } before it; whether that is shown is unknown while it is held */
-		return cr->was_shown && !cr->config.opts->slower_ns
+		return cr->was_shown && !cr->config.opts->starts.slower_ns
 			       ? show_rows_add(cr->shown, row, 0)
 			       : 0;
 	case ROW_OTHER:
@@ -919,20 +920,13 @@ struct choose_events {
 	uint8_t *is_away;
 	struct functab functab;
 	uint8_t *kinds;
+	bool has_starts; /* SELECTS_BY_STARTS */
 	struct starts
 		*starts; /* NULL: the options ask for no start functions, durations or results */
 	struct event *kept;
 	size_t kept_cap;
 	struct value_match *match; /* NULL: the options ask for no values */
 };
-
-bool choose_events_is_made(const struct opts *opts)
-{
-	return opts->trace_funcs.cnt || opts->notrace_funcs.cnt || opts->graph_funcs.cnt ||
-	       opts->nograph_funcs.cnt || opts->presets.cnt || opts->slower_ns ||
-	       opts->errors_only || opts->filter || opts->has_cpus || opts->tids.cnt ||
-	       opts->comms.cnt;
-}
 
 /* ---- which functions ---- */
 
@@ -978,28 +972,22 @@ static int funcs_choose(struct choose_events *ch)
 	return err;
 }
 
-/* The option that tests values; NULL: none. */
-static const char *value_option(const struct opts *opts)
-{
-	return opts->filter ? "--filter" : opts->errors_only ? "--errors-only" : NULL;
-}
-
 static int filter_check(struct choose_events *ch)
 {
 	const struct opts *opts = ch->config.opts;
 	const struct details *details = ch->config.details;
 	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
-	const char *option = value_option(opts);
+	const struct selector *selector = selector_of(opts, SELECTS_BY_VALUES);
 	int err;
 
-	if (option && !has_types) {
-		log_error("'%s' has no values, which %s needs", ch->config.path, option);
+	if (selector && !has_types) {
+		log_error("'%s' has no values, which %s needs", ch->config.path, selector->option);
 		log_hint("record --graph-opts %s keeps them; record %s asks the kernel",
-			 opts->filter ? "args,retval" : "retval", option);
+			 selector->values, selector->option);
 		return VERDICT_NOTHING;
 	}
 	err = opts->filter ? start_setup_check_filter(opts, &ch->functab, details->protos) : 0;
-	return err || !option ? err : value_match_new(&ch->match, opts, details);
+	return err || !selector ? err : value_match_new(&ch->match, opts, details);
 }
 
 /* Use a copy of the function table, because start functions are marked in it. */
@@ -1024,11 +1012,13 @@ int choose_events_new(struct choose_events **out, const struct choose_events_con
 	struct choose_events *ch = calloc(1, sizeof(*ch));
 	int err = 0;
 
-	if (ch)
-		ch->config = *config;
-	if (ch && config->opts->has_cpus)
+	if (!ch)
+		return -ENOMEM;
+	ch->config = *config;
+	ch->has_starts = selector_of(config->opts, SELECTS_BY_STARTS);
+	if (config->opts->has_cpus)
 		ch->is_away = calloc(1, AWAY_TID_CNT / 8);
-	if (!ch || (config->opts->has_cpus && !ch->is_away))
+	if (config->opts->has_cpus && !ch->is_away)
 		err = -ENOMEM;
 	if (!err)
 		err = funcs_choose(ch);
@@ -1108,8 +1098,7 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 
 static bool may_be_start(const struct choose_events *ch, const struct event *ev)
 {
-	return event_is_call(ev) && (!start_setup_are_wanted(ch->config.opts) ||
-				     ch->functab.funcs[ev->func_id].is_start);
+	return event_is_call(ev) && (!ch->has_starts || ch->functab.funcs[ev->func_id].is_start);
 }
 
 int choose_events_feed(struct choose_events *ch, const struct event *events, size_t cnt,
@@ -1140,7 +1129,7 @@ void choose_events_account(const struct choose_events *ch)
 			" %s are not in it, so %s skips these: record --graph-opts args,retval keeps them",
 			ch->config.path, value_match_missed_cnt(ch->match),
 			plural(value_match_missed_cnt(ch->match), "call", "calls"),
-			value_option(ch->config.opts));
+			selector_of(ch->config.opts, SELECTS_BY_VALUES)->option);
 	if (ch->starts)
 		start_setup_say(ch->starts, ch->config.path);
 }

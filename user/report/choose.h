@@ -74,9 +74,6 @@ struct choose_events_config {
 	void *comm_ctx;
 };
 
-/* choose_events_is_made - whether any such option is given; otherwise everything is shown. */
-bool choose_events_is_made(const struct opts *opts);
-
 /*
  * choose_events_new - everything that @config points to is borrowed.
  *

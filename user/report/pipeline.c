@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/verdict.h"
+#include "options/opttab.h"
 #include "options/refuse.h"
 #include "select/names.h"
 #include "select/select.h"
@@ -294,25 +295,16 @@ static bool is_shut(const struct opts *opts, const struct func *func)
 	return is_listed(&opts->nograph_funcs, func);
 }
 
-bool start_setup_are_wanted(const struct opts *opts)
-{
-	return opts->graph_funcs.cnt || opts->presets.cnt || opts->packet.insn_cnt || opts->filter;
-}
-
-bool start_setup_has_marks(const struct opts *opts)
-{
-	return opts->errors_only || opts->filter;
-}
-
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg)
 {
-	cfg->by_starts = start_setup_are_wanted(opts);
+	cfg->by_starts = selector_of(opts, SELECTS_BY_STARTS) != NULL;
 	cfg->by_packet = 0;
 	if (opts->packet.insn_cnt)
 		cfg->by_packet = opts->graph_funcs.cnt || opts->presets.cnt ? NFG_BY_PACKET_TREE
 									    : NFG_BY_PACKET_ANEW;
-	cfg->marks =
-		(opts->errors_only ? NFG_MARK_ERRORS : 0) | (opts->filter ? NFG_MARK_FILTER : 0);
+	cfg->marks = 0;
+	for (size_t i = 0; i < selector_cnt; i++)
+		cfg->marks |= selector_is_given(opts, &selectors[i]) ? selectors[i].mark : 0;
 }
 
 static bool is_graph_func(const struct opts *opts, const char *name)
@@ -403,13 +395,12 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 {
 	struct starts_config config = {
 		.func_cnt = functab->cnt,
-		.has_starts = start_setup_are_wanted(opts),
-		.slower_ns = opts->slower_ns,
-		.marked_only = start_setup_has_marks(opts),
+		.has_starts = selector_of(opts, SELECTS_BY_STARTS),
+		.want = opts->starts,
+		.marked_only = selector_of(opts, SELECTS_BY_VALUES),
 	};
 
-	if (!config.has_starts && !config.slower_ns && !config.marked_only &&
-	    !opts->nograph_funcs.cnt)
+	if (!config.has_starts && !selector_of(opts, SELECTS_EVENTS))
 		return 0;
 	*kinds = calloc(functab->cnt, sizeof(**kinds));
 	if (!*kinds)
@@ -453,14 +444,10 @@ void start_setup_say(const struct starts *starts, const char *path)
 
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts)
 {
+	const struct selector *selector = selector_of(opts, SELECTS_AT_RETURN);
 	const struct starts_stats *stats = starts_stats_get(starts);
 
-	if (stats->shown_cnt || stats->broken_cnt || stats->huge_cnt ||
-	    (!start_setup_has_marks(opts) && !opts->slower_ns))
-		return;
-	log_warn("no call matched %s (of %" PRIu64 " that returned)",
-		 opts->filter        ? "--filter"
-		 : opts->errors_only ? "--errors-only"
-				     : "--slower-than",
-		 stats->start_cnt);
+	if (selector && !stats->shown_cnt && !stats->broken_cnt && !stats->huge_cnt)
+		log_warn("no call matched %s (of %" PRIu64 " that returned)", selector->option,
+			 stats->start_cnt);
 }

@@ -102,12 +102,6 @@ uint64_t pipeline_row_cnt(const struct pipeline *pl);
 
 /* ---- start conditions ---- */
 
-/* start_setup_are_wanted - whether only calls of start functions are shown: -G, --preset, --packet, --filter. */
-bool start_setup_are_wanted(const struct opts *opts);
-
-/* start_setup_has_marks - whether the BPF programs mark the exits of calls that match: --filter, --errors-only. */
-bool start_setup_has_marks(const struct opts *opts);
-
 /* start_setup_configure - tell the BPF programs of these options, in @cfg. */
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg);
 

@@ -20,6 +20,7 @@
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
+#include "options/opttab.h"
 #include "report/choose.h"
 #include "report/pipeline.h"
 #include "trace/graph.h"
@@ -83,26 +84,9 @@ static int replay_check_input(const struct report_config *config, int fd)
 /* "--comm, --tid": the options that chose among the calls. */
 static void put_selection(struct strbuf *out, const struct opts *opts)
 {
-	const struct {
-		const char *name;
-		bool is_given;
-	} options[] = {
-		{ "-T", opts->trace_funcs.cnt },
-		{ "-N", opts->notrace_funcs.cnt },
-		{ "-G", opts->graph_funcs.cnt },
-		{ "-g", opts->nograph_funcs.cnt },
-		{ "--preset", opts->presets.cnt },
-		{ "--slower-than", opts->slower_ns },
-		{ "--errors-only", opts->errors_only },
-		{ "--filter", opts->filter },
-		{ "-C", opts->has_cpus },
-		{ "--tid", opts->tids.cnt },
-		{ "--comm", opts->comms.cnt },
-	};
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (options[i].is_given)
-			strbuf_printf(out, "%s%s", out->len ? ", " : "", options[i].name);
+	for (size_t i = 0; i < selector_cnt; i++) {
+		if (selector_is_given(opts, &selectors[i]))
+			strbuf_printf(out, "%s%s", out->len ? ", " : "", selectors[i].option);
 	}
 	strbuf_char(out, '\0');
 }
@@ -117,7 +101,7 @@ static int replay_no_match(const struct report_config *config)
 	struct strbuf names = { 0 };
 
 	/* in a comparison, the other side may have such calls */
-	if (!opts || !choose_events_is_made(opts) || opts->verb == VERB_DIFF || config->is_followed)
+	if (!opts || !selector_of(opts, 0) || opts->verb == VERB_DIFF || config->is_followed)
 		return 0;
 	put_selection(&names, opts);
 	log_error("'%s': no call matches %s", config->path, names.ptr ? names.ptr : "");
@@ -185,7 +169,7 @@ static int replayrec_choice_begin(struct recording *rec)
 		.comm_ctx = rec,
 	};
 
-	if (rec->choice || !config.opts || !choose_events_is_made(config.opts))
+	if (rec->choice || !config.opts || !selector_of(config.opts, 0))
 		return 0;
 	return choose_events_new(&rec->choice, &config);
 }
@@ -1078,7 +1062,7 @@ static int replaytext_choice_begin(struct import *im)
 		.opts = im->config->opts, .path = im->config->path, .emit = on_chosen, .ctx = im
 	};
 
-	if (!config.opts || (!choose_events_is_made(config.opts) && !config.opts->graph_depth))
+	if (!config.opts || (!selector_of(config.opts, 0) && !config.opts->graph_depth))
 		return 0;
 	return choose_rows_new(&im->choice, &config);
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "kernel/probe.h"
 #include "options/opts.h"
+#include "options/opttab.h"
 #include "options/refuse.h"
 #include "report/pipeline.h"
 #include "select/names.h"
@@ -36,9 +37,9 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.mode = opts->attach_mode,
 		.preemption = preemption_of(facts->kbtf, facts->ksyms),
 		.has_values = wants_values(opts) != 0,
-		.has_marks = start_setup_has_marks(opts),
+		.has_marks = selector_of(opts, SELECTS_BY_VALUES),
 		.has_filter = opts->filter != NULL,
-		.only_starts_have = start_setup_are_wanted(opts),
+		.only_starts_have = selector_of(opts, SELECTS_BY_STARTS),
 		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
 		.in_windows = opts->duty_pct,
 		.by_packet = opts->packet.insn_cnt != 0,

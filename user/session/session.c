@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/verdict.h"
 #include "options/opts.h"
+#include "options/opttab.h"
 #include "report/pipeline.h"
 #include "select/reach.h"
 #include "select/select.h"
@@ -698,7 +699,7 @@ static bool is_silent(const struct session *ses)
 		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
 			 lost->doubt_cnt);
 	/* calls recorded beside start functions, such as those of softirqs on the way, do not count */
-	if (start_setup_are_wanted(ses->opts) && ses->starts)
+	if (selector_of(ses->opts, SELECTS_BY_STARTS) && ses->starts)
 		return !starts_stats_get(ses->starts)->begun_cnt;
 	return !pipeline_has_calls(ses->pipeline);
 }

@@ -83,7 +83,7 @@ static int events_add(struct events *evs, const struct event *events, size_t cnt
 /* Whether a start function's return decides if its calls are shown. */
 static bool is_holding(const struct starts *st)
 {
-	return st->config.slower_ns || st->config.marked_only;
+	return st->config.want.slower_ns || st->config.marked_only;
 }
 
 /* With -g alone nothing is broken: the next call begins a graph, whatever was lost. */
@@ -225,7 +225,7 @@ static int starts_on_entry(struct starts *st, struct task *task, const struct ev
 static int start_returned(struct starts *st, struct task *task, const struct event *ev,
 			  uint64_t took_ns)
 {
-	bool is_wanted = took_ns >= st->config.slower_ns &&
+	bool is_wanted = took_ns >= st->config.want.slower_ns &&
 			 (!st->config.marked_only || ev->flags & EVENT_MARKED);
 
 	st->stats.start_cnt++;

@@ -25,12 +25,17 @@ enum starts_kind {
 	STARTS_CLOSE, /* neither it nor the calls below it are shown */
 };
 
+/* What decides, when a call of a start function returns, whether it is shown; zeroed: all are. */
+struct starts_want {
+	uint64_t slower_ns; /* those that took at least this long */
+};
+
 struct starts_config {
 	const uint8_t *kinds; /* enum starts_kind by func_id; borrowed */
 	size_t func_cnt;
-	bool has_starts; /* some are STARTS_OPEN; if not, every outermost call counts as a start */
-	uint64_t slower_ns; /* 0: show start functions however long they took */
-	bool marked_only;   /* show those whose return is EVENT_MARKED */
+	bool has_starts;  /* some are STARTS_OPEN; if not, every outermost call counts as a start */
+	bool marked_only; /* show those whose return is EVENT_MARKED */
+	struct starts_want want;
 };
 
 struct starts_stats {
