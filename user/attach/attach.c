@@ -243,6 +243,20 @@ static int by_kprobe(struct attach *at, struct fd_list *progs, const struct bpfo
 	return err;
 }
 
+/* A calibrate_link. */
+static int one_link(const struct template_spec *spec, int prog_fd, uint32_t btf_id, uint64_t addr)
+{
+	const uint64_t cookie = 0;
+
+	if (spec->way->is_by_site)
+		return kprobe_link(prog_fd, spec->way, spec->ends, &addr, 1);
+	if (spec->way->is_shared)
+		return multi_link(prog_fd,
+				  spec->ends == TEMPLATE_EXIT ? MULTISET_EXIT : MULTISET_ENTRY,
+				  &btf_id, &cookie, 1);
+	return bpf_raw_tracepoint_open(NULL, prog_fd);
+}
+
 static int shared_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 			 void (*tell)(const struct func *func, int err),
 			 const volatile int *stop_cnt)
@@ -594,7 +608,7 @@ uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t bt
 {
 	if (!attach_is_shared(obj->plan.mode) && at->own_cnt < CALIBRATE_FUNC_MIN)
 		return 0;
-	return calibrate_call_ps(&at->progs, obj, btf_id, addr);
+	return calibrate_call_ps(&at->progs, obj, btf_id, addr, one_link);
 }
 
 size_t attach_own_cnt(const struct attach *at)

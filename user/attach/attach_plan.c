@@ -14,16 +14,6 @@
 #include "kernel/probe.h"
 #include "kernel/release.h"
 
-/*
- * Limits for attaching and detaching in two seconds: the slowest kernel takes 170 ms per function for a pair of
- * programs, 44 ms for one program of both ends.
- */
-#define PAIR_FUNCS_MAX    12
-#define SESSION_FUNCS_MAX 45
-
-/* Attaching trampolines takes longer the more there are: 1.5 s for a thousand, minutes for ten thousand. */
-#define MULTI_FUNCS_MAX 3000
-
 /* Limit for attaching without confirmation by the user. */
 #define SINGLY_US_MAX   120000000u
 
@@ -130,18 +120,31 @@ static enum attach_mode by_site_best(const struct attach_want *want)
 {
 	if (want->mode != ATTACH_COMPLETE && takes_much_of_threads(want))
 		return ATTACH_AUTO;
-	if (is_to_be_had(ATTACH_KPROBE, want))
-		return ATTACH_KPROBE;
-	/* never choose a mode whose skipped calls are not counted */
-	return want->ids.counts_missed && is_to_be_had(ATTACH_KPROBES, want) ? ATTACH_KPROBES
-									     : ATTACH_AUTO;
+	for (enum attach_mode mode = ATTACH_WAY_FIRST; mode < ATTACH_MODE_CNT; mode++) {
+		/* never choose a mode whose skipped calls are not counted, as all kernels with both ends do */
+		if (attach_is_by_site(mode) &&
+		    (want->ids.counts_missed || attach_way(mode)->has_both_ends) &&
+		    is_to_be_had(mode, want))
+			return mode;
+	}
+	return ATTACH_AUTO;
+}
+
+/* The best of the other modes. */
+static enum attach_mode by_trampoline_best(const struct attach_want *want)
+{
+	enum attach_mode mode = ATTACH_WAY_FIRST;
+
+	while (mode < ATTACH_PAIR && (attach_is_by_site(mode) || !is_to_be_had(mode, want)))
+		mode++;
+	return mode;
 }
 
 bool attach_is_fast(const struct attach_want *want)
 {
 	if (!attach_is_open(want->mode))
 		return attach_is_shared(want->mode);
-	return is_to_be_had(ATTACH_MULTI, want) || by_site_best(want) != ATTACH_AUTO;
+	return attach_is_shared(by_trampoline_best(want)) || by_site_best(want) != ATTACH_AUTO;
 }
 
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
@@ -184,7 +187,7 @@ bool attach_takes_extras(const struct attach_want *want)
 bool attach_is_all_by_site(const struct attach_want *want)
 {
 	return want->mode != ATTACH_CHEAP && !want->has_filter && attach_takes_extras(want) &&
-	       (want->preemption != PREEMPTION_OFF || !has_mode(ATTACH_MULTI, want));
+	       (want->preemption != PREEMPTION_OFF || !attach_is_shared(by_trampoline_best(want)));
 }
 
 bool attach_uses_sites(const struct attach_plan *plan)
@@ -202,21 +205,12 @@ static bool wants_all_calls(const struct attach_want *want)
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
 	const enum attach_mode by_site = by_site_best(want);
-	enum attach_mode single;
+	const enum attach_mode other = by_trampoline_best(want);
+	const struct attach_way *way = attach_way(other);
+	const bool takes_long = want->func_cnt - want->extra_cnt > way->func_max ||
+				(!way->is_shared && (want->extra_cnt || want->in_windows));
 
-	if (wants_all_calls(want) && by_site != ATTACH_AUTO)
-		return by_site;
-	if (want->func_cnt - want->extra_cnt > MULTI_FUNCS_MAX && by_site != ATTACH_AUTO)
-		return by_site;
-	if (is_to_be_had(ATTACH_MULTI, want))
-		return ATTACH_MULTI;
-	if ((want->extra_cnt || want->in_windows) && by_site != ATTACH_AUTO)
-		return by_site;
-	single = is_to_be_had(ATTACH_SESSION, want) ? ATTACH_SESSION : ATTACH_PAIR;
-	if (want->func_cnt > (single == ATTACH_SESSION ? SESSION_FUNCS_MAX : PAIR_FUNCS_MAX) &&
-	    by_site != ATTACH_AUTO)
-		return by_site;
-	return single;
+	return by_site != ATTACH_AUTO && (wants_all_calls(want) || takes_long) ? by_site : other;
 }
 
 /* Check a mode that the user requested. */
@@ -365,7 +359,8 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	plan->starts_by_pair = want->has_filter && is_shared;
 	plan->fallback = plan->starts_by_pair || (may_be_pair(want) && is_shared) ? ATTACH_PAIR
 										  : ATTACH_AUTO;
-	plan->extras = plan->mode == ATTACH_MULTI && want->extra_cnt && attach_takes_extras(want)
+	plan->extras = is_shared && !attach_is_by_site(plan->mode) && want->extra_cnt &&
+				       attach_takes_extras(want)
 			       ? by_site_best(want)
 			       : plan->mode;
 	plan->is_flat = probe_large_elements();

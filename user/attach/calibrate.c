@@ -6,8 +6,6 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "attach/kprobe.h"
-#include "attach/multi.h"
 #include "attach/template.h"
 #include "base/host.h"
 #include "kernel/probe.h"
@@ -24,20 +22,8 @@
 struct called {
 	uint32_t btf_id;
 	uint64_t addr;
+	calibrate_link *link;
 };
-
-static int link_by(const struct template_spec *spec, int prog_fd, const struct called *called)
-{
-	const uint64_t cookie = 0;
-
-	if (spec->way->is_by_site)
-		return kprobe_link(prog_fd, spec->way, spec->ends, &called->addr, 1);
-	if (spec->way->is_shared)
-		return multi_link(prog_fd,
-				  spec->ends == TEMPLATE_EXIT ? MULTISET_EXIT : MULTISET_ENTRY,
-				  &called->btf_id, &cookie, 1);
-	return bpf_raw_tracepoint_open(NULL, prog_fd);
-}
 
 /* Return: the link's descriptor, or -errno. */
 static int attach_end(struct fd_list *progs, const struct bpfobj *obj, enum template_ends end,
@@ -59,7 +45,7 @@ static int attach_end(struct fd_list *progs, const struct bpfobj *obj, enum temp
 	if (prog_fd < 0)
 		return prog_fd;
 	fd_list_add(progs, prog_fd);
-	return link_by(&spec, prog_fd, called);
+	return called->link(&spec, prog_fd, called->btf_id, called->addr);
 }
 
 /* Load a program whose test run calls the function. Return: its descriptor, or -errno. */
@@ -146,9 +132,9 @@ static uint64_t added_ns(uint64_t before_ns, uint64_t with_ns, uint64_t after_ns
 }
 
 uint32_t calibrate_call_ps(struct fd_list *progs, const struct bpfobj *obj, uint32_t btf_id,
-			   uint64_t addr)
+			   uint64_t addr, calibrate_link *link)
 {
-	const struct called called = { btf_id, addr };
+	const struct called called = { btf_id, addr, link };
 	const bool is_known = attach_is_by_site(obj->plan.mode) ? addr : btf_id;
 	int caller_fd = is_known ? load_caller(obj) : -1;
 	uint64_t before_ns;

@@ -2,10 +2,15 @@
 #define NFG_ATTACH_CALIBRATE_H
 
 #include "attach/bpfobj.h"
+#include "attach/template.h"
 #include "base/vec.h"
 
 /* A kernel function that is called only by BPF_PROG_TEST_RUN of an fentry program (da00d2f117a0, 5.7). */
 #define CALIBRATE_FUNC "bpf_fentry_test1"
+
+/* Link @prog_fd, a copy for @spec, at a function. Return: the link's descriptor, owned by the caller, or -errno. */
+typedef int calibrate_link(const struct template_spec *spec, int prog_fd, uint32_t btf_id,
+			   uint64_t addr);
 
 /*
  * calibrate_call_ps - measure the cost of an unrecorded call on this host: call CALIBRATE_FUNC some hundred times
@@ -16,7 +21,7 @@
  * Return: picoseconds, from the fastest calls; 0: not measurable here, or not now.
  */
 uint32_t calibrate_call_ps(struct fd_list *progs, const struct bpfobj *obj, uint32_t btf_id,
-			   uint64_t addr);
+			   uint64_t addr, calibrate_link *link);
 
 /*
  * calibrate_clock_ps - the cost of reading the clock beyond the CPU's own counter, which is included in an event's

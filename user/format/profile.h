@@ -31,6 +31,9 @@ enum profile_sort {
 	PROFILE_SORT_CNT,
 };
 
+/* Their names, for the help of --sort. */
+#define PROFILE_SORT_NAMES "total, self, count, avg, p50, p99, max or name"
+
 struct profile_config {
 	bool has_callers; /* keep pairs of caller and function, too */
 	/* what rows from text lack */
@@ -163,7 +166,7 @@ int profile_print_latency(const struct profile *p, const char *pattern,
 /* profile_has - whether a called function matches the glob @pattern. */
 bool profile_has(const struct profile *p, const char *pattern);
 
-/* profile_sort_name, profile_sort_by_name - total, self, count, avg, p50, p99, max or name. Return: 0 or -ENOENT. */
+/* profile_sort_name, profile_sort_by_name - one of PROFILE_SORT_NAMES. Return: 0 or -ENOENT. */
 const char *profile_sort_name(enum profile_sort sort);
 int profile_sort_by_name(const char *name, enum profile_sort *out);
 

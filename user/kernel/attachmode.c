@@ -17,37 +17,19 @@ const struct attach_way *attach_way(enum attach_mode mode)
 	return &ways[mode];
 }
 
-/* Measured with 400 to 2000 functions of net/ on two emulated CPUs; memory from the kernel's own counters. */
-static const struct version_cost {
-	enum attach_mode mode;
-	unsigned int since[2];
-	bool shares_ops; /* applies where all trampolines share an ftrace_ops: not if arch->detach_waits */
-	struct attach_cost cost;
-} costs[] = {
-	/* within a mode the newest first */
-	{ ATTACH_MULTI, { 7, 2 }, false, { 360, 600, 1400, 0 } },
-	{ ATTACH_KPROBE, { 6, 10 }, false, { 250, 120, 60, 0 } },
-	{ ATTACH_KPROBES, { 5, 18 }, false, { 400, 240, 120, 0 } },
-	{ ATTACH_SESSION, { 7, 0 }, true, { 22000, 22000, 17000, 0 } },
-	{ ATTACH_SESSION, { 7, 0 }, false, { 16000, 125000, 17000, 100000 } },
-	{ ATTACH_PAIR, { 7, 0 }, true, { 58000, 45000, 25000, 0 } },
-	{ ATTACH_PAIR, { 5, 18 }, false, { 40000, 143000, 25000, 100000 } },
-	{ ATTACH_PAIR, { 0, 0 }, false, { 63000, 70000, 25000, 0 } },
-};
-
 const struct attach_cost *attach_cost(enum attach_mode mode, const struct arch *arch,
 				      const unsigned int version[2])
 {
-	size_t last = sizeof(costs) / sizeof(costs[0]) - 1;
+	const struct attach_way *way = &ways[mode];
 
-	for (size_t i = 0; i < last; i++) {
-		const unsigned int *since = costs[i].since;
+	for (size_t i = 0; i < ATTACH_COST_CNT && way->costs[i].cost.attach_us; i++) {
+		const unsigned int *since = way->costs[i].since;
 
-		if (costs[i].mode == mode && !(costs[i].shares_ops && arch->detach_waits) &&
+		if (!(way->costs[i].shares_ops && arch->detach_waits) &&
 		    (version[0] > since[0] || (version[0] == since[0] && version[1] >= since[1])))
-			return &costs[i].cost;
+			return &way->costs[i].cost;
 	}
-	return &costs[last].cost;
+	return &ways[ATTACH_PAIR].costs[ATTACH_COST_CNT - 1].cost;
 }
 
 uint64_t attach_detach_ns(const struct attach_cost *cost, uint64_t attach_ns)

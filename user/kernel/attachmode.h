@@ -10,25 +10,36 @@ struct arch;
 /*
  * The ways to attach: identifier, name for --attach, the kernel's name, that name as a row of check (NULL: none),
  * programs, first kernel, and the other members of struct attach_way. The help, list --plan, check and -v take their
- * words from here; attachmode.c has the costs.
+ * words from here. Of the ways that are not by site, auto takes the first that the kernel has; pairs, which all have,
+ * come last.
+ *
+ * Costs were measured with 400 to 2000 functions of net/ on two emulated CPUs; memory is from the kernel's own counters.
  */
 #define ATTACH_WAYS(WAY)                                                                           \
 	WAY(MULTI, "multi", "tracing_multi", "tracing_multi",                                      \
 	    "12 pairs of programs for all functions", "Linux 7.2 on x86-64",                       \
 	    .entry_type = NFG_BPF_TRACE_FENTRY_MULTI, .exit_type = NFG_BPF_TRACE_FEXIT_MULTI,      \
-	    .suffix = "multi", .is_shared = true)                                                  \
+	    .suffix = "multi", .is_shared = true, .func_max = 3000,                                \
+	    .costs = { { { 7, 2 }, false, { 360, 600, 1400, 0 } } })                               \
 	WAY(KPROBE, "kprobe", "kprobe.session", "kprobe_session", "one program for all functions", \
 	    "Linux 6.10 with CONFIG_FPROBE", .entry_type = NFG_BPF_TRACE_KPROBE_SESSION,           \
-	    .suffix = "kprobe", .is_shared = true, .is_by_site = true, .has_both_ends = true)      \
+	    .suffix = "kprobe", .is_shared = true, .is_by_site = true, .has_both_ends = true,      \
+	    .costs = { { { 6, 10 }, false, { 250, 120, 60, 0 } } })                                \
 	WAY(KPROBES, "kprobes", "kprobe.multi", "kprobe_multi", "two programs for all functions",  \
 	    "Linux 5.18 with CONFIG_FPROBE", .entry_type = NFG_BPF_TRACE_KPROBE_MULTI,             \
 	    .exit_type = NFG_BPF_TRACE_KPROBE_MULTI, .suffix = "kprobe", .is_shared = true,        \
-	    .is_by_site = true)                                                                    \
+	    .is_by_site = true, .costs = { { { 5, 18 }, false, { 400, 240, 120, 0 } } })           \
 	WAY(SESSION, "session", "fsession", "fsession", "a program for each function",             \
 	    "Linux 7.0", .entry_type = NFG_BPF_TRACE_FSESSION, .suffix = "session",                \
-	    .has_both_ends = true, .records_alone = true)                                          \
+	    .has_both_ends = true, .records_alone = true, .func_max = 45,                          \
+	    .costs = { { { 7, 0 }, true, { 22000, 22000, 17000, 0 } },                             \
+		       { { 7, 0 }, false, { 16000, 125000, 17000, 100000 } } })                    \
 	WAY(PAIR, "pair", "fentry and fexit", NULL, "two programs for each function",              \
-	    "Linux 5.10", .entry_type = BPF_TRACE_FENTRY, .exit_type = BPF_TRACE_FEXIT)
+	    "Linux 5.10", .entry_type = BPF_TRACE_FENTRY, .exit_type = BPF_TRACE_FEXIT,            \
+	    .func_max = 12,                                                                        \
+	    .costs = { { { 7, 0 }, true, { 58000, 45000, 25000, 0 } },                             \
+		       { { 5, 18 }, false, { 40000, 143000, 25000, 100000 } },                     \
+		       { { 0, 0 }, false, { 63000, 70000, 25000, 0 } } })
 
 #define ATTACH_ENUMERATOR(id, ...) ATTACH_##id,
 
@@ -41,7 +52,17 @@ enum attach_mode {
 	ATTACH_MODE_CNT,
 };
 
-#define ATTACH_WAY_FIRST ATTACH_MULTI
+#define ATTACH_WAY_FIRST (ATTACH_CHEAP + 1)
+
+/* The cost of attaching and detaching one function. */
+struct attach_cost {
+	uint32_t attach_us;
+	uint32_t detach_us;
+	uint32_t bytes;   /* of the kernel's memory */
+	uint32_t wait_us; /* part of @detach_us: a grace period, the same on all hardware */
+};
+
+#define ATTACH_COST_CNT 3
 
 struct attach_way {
 	const char *name;     /* multi; an open mode has nothing else */
@@ -58,18 +79,21 @@ struct attach_way {
 	bool is_by_site; /* programs identify functions by their address */
 	bool has_both_ends; /* one program serves both ends of a call; where it is skipped, so is the whole call */
 	bool records_alone; /* it has no programs that mark calls, add values or sum up */
+	/*
+	 * For more functions auto takes a way by site: as many as are attached and detached in two seconds. The slowest
+	 * kernel takes 170 ms for a function's pair of programs, 44 ms for one program of both ends. Trampolines of
+	 * shared programs take 1.5 s for a thousand functions, but minutes for ten thousand.
+	 */
+	size_t func_max;
+	struct {
+		unsigned int since[2];
+		bool shares_ops; /* applies where all trampolines share an ftrace_ops: not if arch->detach_waits */
+		struct attach_cost cost;
+	} costs[ATTACH_COST_CNT]; /* the newest first */
 };
 
 /* attach_way - what there is to know of @mode, below ATTACH_MODE_CNT. */
 const struct attach_way *attach_way(enum attach_mode mode);
-
-/* The cost of attaching and detaching one function. */
-struct attach_cost {
-	uint32_t attach_us;
-	uint32_t detach_us;
-	uint32_t bytes;   /* of the kernel's memory */
-	uint32_t wait_us; /* part of @detach_us: a grace period, the same on all hardware */
-};
 
 /* attach_cost - the cost of a way to attach on Linux @version, such as { 6, 12 }, of @arch. */
 const struct attach_cost *attach_cost(enum attach_mode mode, const struct arch *arch,
