@@ -833,9 +833,12 @@ bool bpfobj_needs_guard(const struct bpfobj *obj)
 	return obj->skel->data->needs_guard;
 }
 
-uint64_t bpfobj_lost_starts(const struct bpfobj *obj)
+uint64_t bpfobj_lost(const struct bpfobj *obj, enum bpfobj_loss loss)
 {
-	return __atomic_load_n(&obj->skel->data->lost_starts, __ATOMIC_RELAXED);
+#define COUNT(id, count) [BPFOBJ_LOST_##id] = &obj->skel->count,
+	const __u64 *const counts[] = { BPFOBJ_LOSSES(COUNT) };
+
+	return __atomic_load_n(counts[loss], __ATOMIC_RELAXED);
 }
 
 uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
@@ -849,11 +852,6 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
 	while (cnt < NFG_STACK_FRAMES && addrs[cnt])
 		cnt++;
 	return cnt;
-}
-
-uint64_t bpfobj_lost_names(const struct bpfobj *obj)
-{
-	return __atomic_load_n(&obj->skel->data->lost_task_recs, __ATOMIC_RELAXED);
 }
 
 void *mapmem_share(int map_fd, size_t bytes)

@@ -197,22 +197,8 @@ int bpfobj_shared_netns(const struct bpfobj *obj, int (*visit)(void *ctx, uint32
 /* bpfobj_netns_news - a number that grows when tasks out of scope may have sockets in a namespace of the scope. */
 uint64_t bpfobj_netns_news(const struct bpfobj *obj);
 
-/*
- * bpfobj_lost_netns - how often there was no room for a namespace, whose packets without a socket are then not shown.
- */
-uint64_t bpfobj_lost_netns(const struct bpfobj *obj);
-
 /* bpfobj_has_doubted - with sums: whether a task in scope has run while programs may have been skipped. */
 bool bpfobj_has_doubted(const struct bpfobj *obj);
-
-/*
- * bpfobj_lost_packets - packets of the scope that were refused because they seemed to be for a socket out of scope
- * (bpf/owner.bpf.h).
- */
-uint64_t bpfobj_lost_packets(const struct bpfobj *obj);
-
-/* bpfobj_lost_moves - how often a task's move into the scope or out of it could not be reported. */
-uint64_t bpfobj_lost_moves(const struct bpfobj *obj);
 
 /*
  * bpfobj_gate_fits - whether the gate of @cpu matches its task: open if it is in scope (@is_in), else closed. Return:
@@ -239,9 +225,6 @@ uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
 /* bpfobj_missed_names - how often the kernel skipped programs that send names, for any task; names may be stale. */
 uint64_t bpfobj_missed_names(const struct bpfobj *obj);
 
-/* bpfobj_lost_names - task records lost for lack of room; those tasks may print as <...>. */
-uint64_t bpfobj_lost_names(const struct bpfobj *obj);
-
 /*
  * bpfobj_missed_scope - how often the kernel skipped programs that follow the scope, since bpfobj_count_missed; an
  * upper bound for programs with copies.
@@ -261,10 +244,25 @@ bool bpfobj_needs_guard(const struct bpfobj *obj);
  */
 void bpfobj_forget_starts(const struct bpfobj *obj);
 
-/*
- * bpfobj_lost_starts - calls of start functions that began no graph, because open_starts had no room for their tasks.
- */
-uint64_t bpfobj_lost_starts(const struct bpfobj *obj);
+/* The losses that the programs count: BPFOBJ_LOST_ID, and the count in the object. */
+#define BPFOBJ_LOSSES(LOSS)                                                                         \
+	/* calls of start functions that began no graph: open_starts had no room for their tasks */ \
+	LOSS(STARTS, data->lost_starts)                                                             \
+	/* task records, for lack of room; those tasks may print as <...> */                        \
+	LOSS(NAMES, data->lost_task_recs)                                                           \
+	/* namespaces without room: their packets without a socket are not shown */                 \
+	LOSS(NETNS, data_places->lost_netns)                                                        \
+	/* packets of the scope, refused: they seemed to be for a socket out of scope */            \
+	LOSS(PACKETS, data_places->lost_packets)                                                    \
+	/* moves of tasks into the scope or out of it that could not be reported */                 \
+	LOSS(MOVES, data_places->lost_moves)
+
+#define BPFOBJ_LOST(id, count) BPFOBJ_LOST_##id,
+
+enum bpfobj_loss { BPFOBJ_LOSSES(BPFOBJ_LOST) };
+
+/* bpfobj_lost - the count of @loss so far. */
+uint64_t bpfobj_lost(const struct bpfobj *obj, enum bpfobj_loss loss);
 
 /* Calls without a record: of tasks out of scope, outside start functions, for other packets (bpf/out.bpf.h). */
 

@@ -151,21 +151,6 @@ uint64_t bpfobj_netns_news(const struct bpfobj *obj)
 	return __atomic_load_n(&obj->skel->data_places->netns_news_cnt, __ATOMIC_SEQ_CST);
 }
 
-uint64_t bpfobj_lost_netns(const struct bpfobj *obj)
-{
-	return __atomic_load_n(&obj->skel->data_places->lost_netns, __ATOMIC_RELAXED);
-}
-
-uint64_t bpfobj_lost_packets(const struct bpfobj *obj)
-{
-	return __atomic_load_n(&obj->skel->data_places->lost_packets, __ATOMIC_RELAXED);
-}
-
-uint64_t bpfobj_lost_moves(const struct bpfobj *obj)
-{
-	return __atomic_load_n(&obj->skel->data_places->lost_moves, __ATOMIC_RELAXED);
-}
-
 bool bpfobj_has_doubted(const struct bpfobj *obj)
 {
 	return __atomic_load_n(&obj->skel->data_places->has_doubted, __ATOMIC_RELAXED) != 0;

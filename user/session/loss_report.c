@@ -89,7 +89,7 @@ static void say_held(const struct loss_report_sources *from)
 
 	if (from->starts && !from->sums)
 		start_setup_say(from->starts, NULL);
-	if (bpfobj_lost_netns(from->bpfobj))
+	if (bpfobj_lost(from->bpfobj, BPFOBJ_LOST_NETNS))
 		log_warn(
 			"packets in softirqs are traced in %u network namespaces, and not in others",
 			NFG_NETNS_CNT);
@@ -146,9 +146,9 @@ void loss_report_count(struct loss_report *report, const struct loss_report_sour
 	const struct rings *rings = &from->bpfobj->rings;
 
 	rings_lost(rings, &report->counts);
-	report->counts.cnt[LOSS_TASK_NAME] = bpfobj_lost_names(from->bpfobj);
+	report->counts.cnt[LOSS_TASK_NAME] = bpfobj_lost(from->bpfobj, BPFOBJ_LOST_NAMES);
 	report->counts.cnt[LOSS_MAX_EVENTS] = from->dropped_cnt;
-	report->counts.cnt[LOSS_PACKET] = bpfobj_lost_packets(from->bpfobj);
+	report->counts.cnt[LOSS_PACKET] = bpfobj_lost(from->bpfobj, BPFOBJ_LOST_PACKETS);
 }
 
 /* Whether there was no call, and no mark that calls of a task in scope may be missing. */
@@ -201,7 +201,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	const struct rings *rings = &from->bpfobj->rings;
 
 	const uint64_t *lost_cnts = report->counts.cnt;
-	const uint64_t lost_start_cnt = bpfobj_lost_starts(from->bpfobj);
+	const uint64_t lost_start_cnt = bpfobj_lost(from->bpfobj, BPFOBJ_LOST_STARTS);
 	uint64_t event_cnt;
 	uint64_t lost_cnt;
 

@@ -904,7 +904,7 @@ void taskscope_take(struct taskscope *sc, struct bpfobj *obj, const struct nfg_t
 
 void taskscope_settle(struct taskscope *sc)
 {
-	uint64_t lost_moves = sc->target_cnt ? bpfobj_lost_moves(sc->obj) : 0;
+	uint64_t lost_moves = sc->target_cnt ? bpfobj_lost(sc->obj, BPFOBJ_LOST_MOVES) : 0;
 	int err = 0;
 
 	if (lost_moves != sc->lost_moves)

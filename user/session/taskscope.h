@@ -50,7 +50,7 @@ struct taskscope {
 	size_t stale_cnt;
 	size_t stale_cap;
 	bool is_all_stale;
-	uint64_t lost_moves;      /* bpfobj_lost_moves, last time */
+	uint64_t lost_moves;      /* BPFOBJ_LOST_MOVES, last time */
 	struct terminal terminal; /* empty with --include-terminal */
 	bool has_failed;          /* the last tick or sync failed; the next tick repeats it */
 	uint64_t next_tick_ns;
