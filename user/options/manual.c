@@ -10,9 +10,9 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
+static const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 
-const char man_about[] =
+static const char man_about[] =
 	"Prints the calls of the kernel's network functions as the kernel's function_graph tracer would, "
 	"using BPF programs at function entry and exit; tracefs, debugfs and the kernel's tracers are not touched. "
 	"With COMMAND, that command and the processes it starts are traced from its first instruction until it ends, "
@@ -80,7 +80,12 @@ const struct man_verb man_verbs[] = {
 };
 const size_t man_verb_cnt = ARRAY_SIZE(man_verbs);
 
-const struct man_example man_examples[] = {
+struct man_example {
+	const char *command;
+	const char *what;
+};
+
+static const struct man_example man_examples[] = {
 	{ "netfgraph curl -s http://localhost/", "what the kernel does for one request" },
 	{ "netfgraph -T 'tcp_*' -p 1234 --timeout 5s", "all TCP functions of one process" },
 	{ "netfgraph --packet 'host 10.0.0.7 and tcp port 443'", "the path of these packets only" },
@@ -90,9 +95,14 @@ const struct man_example man_examples[] = {
 	  "all tasks, in the columns that sleepgraph reads" },
 	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, functions of a module too" },
 };
-const size_t man_example_cnt = ARRAY_SIZE(man_examples);
 
-const struct man_brief man_briefs[] = {
+/* An option on the first screen of help. */
+struct man_brief {
+	const char *option; /* its name */
+	const char *what;   /* fits a line */
+};
+
+static const struct man_brief man_briefs[] = {
 	{ "graph-funcs", "trace FUNC and what it calls in the network stack" },
 	{ "trace-funcs", "trace the functions whose names match" },
 	{ "preset", "functions of one question: tcp-connect, drop, ..." },
@@ -104,17 +114,23 @@ const struct man_brief man_briefs[] = {
 	{ "timeout", "stop after this time: 5s; else Ctrl-C stops it" },
 	{ "output", "write to FILE" },
 };
-const size_t man_brief_cnt = ARRAY_SIZE(man_briefs);
 
-const struct man_example man_first_examples[] = {
+/* The four examples of that screen. */
+static const struct man_example man_first_examples[] = {
 	{ "netfgraph curl -s http://localhost/", "one command" },
 	{ "netfgraph -G __sys_sendto -p 1234 --timeout 5s", "one function, one process" },
 	{ "netfgraph --packet 'tcp port 443' --timeout 10s", "the path of packets" },
 	{ "netfgraph profile -T 'tcp_*' --timeout 10s", "a table of functions" },
 };
-const size_t man_first_example_cnt = ARRAY_SIZE(man_first_examples);
 
-const struct man_topic man_topics[] = {
+/* A group of options: a subsection of the man page, and a topic of help. */
+struct man_topic {
+	const char *name;
+	const char *first_option; /* its name; the group ends before the next topic's */
+	const char *title;
+};
+
+static const struct man_topic man_topics[] = {
 	{ "functions", "trace-funcs", "Which functions, which calls" },
 	{ "tasks", "pid", "Whose calls" },
 	{ "columns", "graph-depth", "Output" },
@@ -122,19 +138,40 @@ const struct man_topic man_topics[] = {
 	{ "limits", "output", "Output files and limits" },
 	{ "attaching", "attach", "Others" },
 };
-const size_t man_topic_cnt = ARRAY_SIZE(man_topics);
 
 /* man_topic_at - the group whose first option is @name; NULL: none. */
 static const struct man_topic *man_topic_at(const char *name)
 {
-	for (size_t i = 0; i < man_topic_cnt; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(man_topics); i++) {
 		if (!strcmp(man_topics[i].first_option, name))
 			return &man_topics[i];
 	}
 	return NULL;
 }
 
-const struct man_block man_blocks[] = {
+enum man_kind {
+	MAN_SECTION,    /* a chapter, called tag */
+	MAN_SUBSECTION, /* a section inside a chapter */
+	MAN_TEXT,       /* a paragraph */
+	MAN_ITEM,       /* a tag and its meaning */
+	MAN_CODE,       /* verbatim lines */
+	/* from tables */
+	MAN_VERBS,
+	MAN_OPTIONS,
+	MAN_GRAPH_OPTS,
+	MAN_CONSUMERS,
+	MAN_STATUSES,
+	MAN_EXAMPLES,
+};
+
+struct man_block {
+	enum man_kind kind;
+	const char *tag;
+	const char *text;
+};
+
+/* The man page from DESCRIPTION on. */
+static const struct man_block man_blocks[] = {
 	{ MAN_SECTION, "DESCRIPTION", NULL },
 	{ MAN_TEXT, NULL, man_about },
 	{ MAN_TEXT, NULL,
@@ -326,7 +363,6 @@ const struct man_block man_blocks[] = {
 	  "In softirqs, calls above the first function that has a packet or a socket as an argument belong to no cgroup, "
 	  "container or namespace. On PREEMPT_RT, --cgroup, --container, --pod and --netns are refused." },
 };
-const size_t man_block_cnt = ARRAY_SIZE(man_blocks);
 
 /* ---- the man page ---- */
 
@@ -422,7 +458,7 @@ static void put_statuses(struct strbuf *out)
 
 static void put_examples(struct strbuf *out)
 {
-	for (size_t i = 0; i < man_example_cnt; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(man_examples); i++)
 		item(out, man_examples[i].command, man_examples[i].what);
 }
 
@@ -464,7 +500,7 @@ void manual_man(struct strbuf *out)
 			"netfgraph \\- function graph of the kernel's network stack\n"
 			".SH SYNOPSIS\n.B netfgraph\n");
 	manual_line(out, "", man_synopsis, "\n");
-	for (size_t i = 0; i < man_block_cnt; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(man_blocks); i++)
 		put_block(out, &man_blocks[i]);
 	strbuf_str(
 		out,
@@ -582,7 +618,7 @@ static void help_statuses(struct strbuf *out)
 static void help_examples(struct strbuf *out)
 {
 	strbuf_str(out, "examples:\n");
-	for (size_t i = 0; i < man_example_cnt; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(man_examples); i++)
 		strbuf_printf(out, "  %s\n      %s\n", man_examples[i].command,
 			      man_examples[i].what);
 }
@@ -644,10 +680,10 @@ void manual_help(struct strbuf *out)
 	strbuf_str(
 		out,
 		"\nPrints the calls of the kernel's network functions as function_graph does.\n\n");
-	for (size_t i = 0; i < man_brief_cnt; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(man_briefs); i++)
 		brief(out, &man_briefs[i]);
 	strbuf_char(out, '\n');
-	for (size_t i = 0; i < man_first_example_cnt; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(man_first_examples); i++)
 		strbuf_printf(out, "  %-*s%s\n", EXAMPLE_WIDTH, man_first_examples[i].command,
 			      man_first_examples[i].what);
 	names(out, "\nMore: man netfgraph, netfgraph VERB --help, netfgraph help TOPIC. TOPIC:",
@@ -750,7 +786,7 @@ static void chapter(struct strbuf *out, const char *tag)
 {
 	bool is_inside = false;
 
-	for (size_t i = 0; i < man_block_cnt; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(man_blocks); i++) {
 		if (man_blocks[i].kind == MAN_SECTION)
 			is_inside = !strcmp(man_blocks[i].tag, tag);
 		if (is_inside)
@@ -782,7 +818,7 @@ static void topic_presets(struct strbuf *out)
 static void topic_config(struct strbuf *out)
 {
 	strbuf_str(out, "configuration files:\n");
-	for (size_t i = 0; i < man_block_cnt; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(man_blocks); i++) {
 		if (man_blocks[i].kind == MAN_ITEM && strstr(man_blocks[i].tag, "netfgraph.conf"))
 			help_block(out, &man_blocks[i]);
 	}
@@ -820,7 +856,7 @@ static const struct {
 
 const char *manual_topic_name(int i)
 {
-	const int group_cnt = (int)man_topic_cnt;
+	const int group_cnt = (int)ARRAY_SIZE(man_topics);
 
 	if (i < group_cnt)
 		return man_topics[i].name;
@@ -837,7 +873,7 @@ bool manual_topic(struct strbuf *out, const char *word)
 		manual_verb(out, verb);
 		return true;
 	}
-	for (size_t i = 0; i < man_topic_cnt; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(man_topics); i++) {
 		if (strcmp(man_topics[i].name, topic) != 0)
 			continue;
 		topic_options(out, &man_topics[i]);

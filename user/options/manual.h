@@ -31,11 +31,7 @@ const char *manual_topic_name(int i);
 /* manual_man - the manual page, as source for man(1). */
 void manual_man(struct strbuf *out);
 
-/* The text of --help and the man page that does not belong to an option. */
-
-extern const char man_synopsis[];
-extern const char man_about[];
-
+/* A verb, for help, the man page and completion. */
 struct man_verb {
 	const char *name; /* with its arguments */
 	const char *what;
@@ -45,61 +41,5 @@ struct man_verb {
 
 extern const struct man_verb man_verbs[];
 extern const size_t man_verb_cnt;
-
-struct man_example {
-	const char *command;
-	const char *what;
-};
-
-extern const struct man_example man_examples[];
-extern const size_t man_example_cnt;
-
-enum man_kind {
-	MAN_SECTION,    /* a chapter, called tag */
-	MAN_SUBSECTION, /* a section inside a chapter */
-	MAN_TEXT,       /* a paragraph */
-	MAN_ITEM,       /* a tag and its meaning */
-	MAN_CODE,       /* verbatim lines */
-	/* from tables */
-	MAN_VERBS,
-	MAN_OPTIONS,
-	MAN_GRAPH_OPTS,
-	MAN_CONSUMERS,
-	MAN_STATUSES,
-	MAN_EXAMPLES,
-};
-
-struct man_block {
-	enum man_kind kind;
-	const char *tag;
-	const char *text;
-};
-
-/* The man page from DESCRIPTION on. */
-extern const struct man_block man_blocks[];
-extern const size_t man_block_cnt;
-
-/* A group of options: a subsection of the man page, and a topic of help. */
-struct man_topic {
-	const char *name;
-	const char *first_option; /* its name; the group ends before the next topic's */
-	const char *title;
-};
-
-extern const struct man_topic man_topics[];
-extern const size_t man_topic_cnt;
-
-/* An option on the first screen of help. */
-struct man_brief {
-	const char *option; /* its name */
-	const char *what;   /* fits a line */
-};
-
-extern const struct man_brief man_briefs[];
-extern const size_t man_brief_cnt;
-
-/* The four examples of that screen. */
-extern const struct man_example man_first_examples[];
-extern const size_t man_first_example_cnt;
 
 #endif
