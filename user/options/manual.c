@@ -21,65 +21,6 @@ static const char man_about[] =
 	"selects are traced instead, until the command ends. "
 	"Ctrl-C ends the trace and leaves the command running.";
 
-/* ---- verbs ---- */
-
-#define COMMAND       "[[--] COMMAND [ARG...]]"
-#define BEHIND_DASHES "[-- COMMAND [ARG...]]"
-
-const struct man_verb man_verbs[] = {
-	{ "record",
-	  "write a recording to -o FILE instead of text",
-	  COMMAND,
-	  { "netfgraph record -o web.rec curl -s http://localhost/",
-	    "netfgraph record -o web.rec -G tcp_v4_rcv --timeout 10s" } },
-	{ "report FILE",
-	  "print a recording, or function_graph text, from FILE or a pipe, as text or in another --format; -T, -N, -C, "
-	  "--tid, --comm, -G, -g, --preset, --slower-than and, if the recording has values, "
-	  "--errors-only and --filter select from it",
-	  NULL,
-	  { "netfgraph report web.rec --graph-opts abstime,proc",
-	    "netfgraph report web.rec --format perfetto -o web.pftrace" } },
-	{ "info FILE",
-	  "describe a recording: its command line, host, kernel, time, values, functions and losses; see "
-	  "--format",
-	  NULL,
-	  { "netfgraph info web.rec", "netfgraph info web.rec --sort name --rows 50" } },
-	{ "diff A B",
-	  "compare two recordings, or function_graph texts: functions by the change of their counts and times, and "
-	  "the pairs of caller and function that only one of them has; see --per, --sort and --format",
-	  NULL,
-	  { "netfgraph diff before.rec after.rec --sort p99 --rows 20",
-	    "netfgraph diff before.rec after.rec --format json" } },
-	{ "profile",
-	  "print a table of functions, live (summed up in the kernel) or from --input",
-	  COMMAND,
-	  { "netfgraph profile -T 'tcp_*' --timeout 10s --sort self",
-	    "netfgraph profile --input web.rec --callers" } },
-	{ "latency FUNC...",
-	  "print histograms of the durations of these functions (or of those of -T), live (summed up in the kernel; put -- before a "
-	  "COMMAND) or from --input",
-	  BEHIND_DASHES,
-	  { "netfgraph latency tcp_sendmsg --timeout 10s",
-	    "netfgraph latency tcp_sendmsg -- curl -s http://localhost/" } },
-	{ "latency --by stage",
-	  "print how long packets (--packet) stayed in each stage of the stack, live or from --input",
-	  BEHIND_DASHES,
-	  { "netfgraph latency --by stage --packet 'tcp port 443' --timeout 10s", NULL } },
-	{ "list [GLOB...]",
-	  "list the functions that would be traced; -v: why others are not; see --presets, --plan, --containers and --format",
-	  NULL,
-	  { "netfgraph list 'tcp_*'", "netfgraph list -G __sys_sendto --plan" } },
-	{ "check",
-	  "print the features of this kernel; see --format",
-	  NULL,
-	  { "netfgraph check", "netfgraph check --format json" } },
-	{ "help [TOPIC|--OPTION]",
-	  "print the options of a topic or of a verb, or the text of an --OPTION, or with help all, all of them",
-	  NULL,
-	  { "netfgraph help tasks", "netfgraph help --graph-opts" } },
-};
-const size_t man_verb_cnt = ARRAY_SIZE(man_verbs);
-
 struct man_example {
 	const char *command;
 	const char *what;

@@ -31,15 +31,4 @@ const char *manual_topic_name(int i);
 /* manual_man - the manual page, as source for man(1). */
 void manual_man(struct strbuf *out);
 
-/* A verb, for help, the man page and completion. */
-struct man_verb {
-	const char *name; /* with its arguments */
-	const char *what;
-	const char *command; /* the form of a COMMAND after its options; NULL: it takes none */
-	const char *examples[2];
-};
-
-extern const struct man_verb man_verbs[];
-extern const size_t man_verb_cnt;
-
 #endif

@@ -52,6 +52,17 @@ struct opt_def {
 	const char *help; /* NULL: not in --help and the manual page */
 };
 
+/* A verb, for help, the man page and completion. */
+struct man_verb {
+	const char *name; /* with its arguments */
+	const char *what;
+	const char *command; /* the form of a COMMAND after its options; NULL: it takes none */
+	const char *examples[2];
+};
+
+extern const struct man_verb man_verbs[];
+extern const size_t man_verb_cnt;
+
 struct exit_status_def {
 	int status;
 	const char *help;
