@@ -196,18 +196,11 @@ TEST(tasks_of_all_below)
 	cgroup_make("/web", "10\n11\n");
 	cgroup_make("/web/a/b", "100\n0\n");
 	cgroup_make("/webby", "1000\n");
-	file_make(text_of("%s/web/a/cgroup.threads", tree), "5\n6\n");
-	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, true, visit_sum, &sum) == 4);
+	CHECK(cgroup_pids(&host, "/web", visit_sum, &sum) == 4);
 	CHECK(sum == 121);
+	CHECK(cgroup_pids(&host, "/gone", visit_sum, &sum) == -ENOENT);
 	sum = 0;
-	CHECK(cgroup_pids(&host, "/web", CGROUP_THREADS, true, visit_sum, &sum) == 6);
-	CHECK(sum == 132);
-	sum = 0;
-	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, false, visit_sum, &sum) == 2);
-	CHECK(sum == 21);
-	CHECK(cgroup_pids(&host, "/gone", CGROUP_PROCS, true, visit_sum, &sum) == -ENOENT);
-	sum = 0;
-	CHECK(cgroup_pids(&host, "/", CGROUP_PROCS, true, visit_sum, &sum) == 5);
+	CHECK(cgroup_pids(&host, "/", visit_sum, &sum) == 5);
 }
 
 /* The others are seen all the same. */
@@ -218,12 +211,12 @@ TEST(tasks_that_cannot_be_read_are_an_error)
 	cgroup_make("/web", "10\n");
 	dirs_make(text_of("%s/web/a/cgroup.procs", tree)); /* reading it gives -EISDIR */
 	cgroup_make("/web/b", "7\n");
-	CHECK(cgroup_pids(&host, "/web", CGROUP_PROCS, true, visit_sum, &sum) == -EISDIR);
+	CHECK(cgroup_pids(&host, "/web", visit_sum, &sum) == -EISDIR);
 	CHECK(sum == 17);
-	CHECK(cgroup_pids(&host, "/web/b", CGROUP_PROCS, true, visit_sum, &sum) == 1);
+	CHECK(cgroup_pids(&host, "/web/b", visit_sum, &sum) == 1);
 	/* one that has just gone has no such file */
 	dirs_make(text_of("%s/gone", tree));
-	CHECK(cgroup_pids(&host, "/gone", CGROUP_PROCS, true, visit_sum, &sum) == 0);
+	CHECK(cgroup_pids(&host, "/gone", visit_sum, &sum) == 0);
 }
 
 static int visit_cnt(void *ctx, const struct cgroup_seen *seen)

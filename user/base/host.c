@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,57 @@
 #include <time.h>
 
 #define FIRST_TIME_INUM 0xEFFFFFFAu /* PROC_TIME_INIT_INO of linux/proc_ns.h */
+
+/* Longer paths than the kernel takes: none is cut to one that exists. */
+#define PATH_BYTES (PATH_MAX + 300)
+
+FILE *host_open(const char *fmt, ...)
+{
+	char path[PATH_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	return fopen(path, "re");
+}
+
+int host_link(char *target, size_t size, const char *fmt, ...)
+{
+	char path[PATH_BYTES];
+	va_list args;
+	ssize_t len;
+
+	va_start(args, fmt);
+	vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	len = readlink(path, target, size - 1);
+	if (len < 0)
+		return -errno;
+	target[len] = '\0';
+	return (int)len;
+}
+
+uint32_t host_namespace(const char *proc, const char *task, const char *type)
+{
+	char link[64];
+	unsigned int inum;
+
+	if (host_link(link, sizeof(link), "%s/%s/ns/%s", proc, task, type) < 0)
+		return 0;
+	return sscanf(link, "%*[a-z]:[%10u]", &inum) == 1 ? inum : 0;
+}
+
+void host_comm(const char *proc, const char *task, char *comm, size_t size)
+{
+	FILE *file = host_open("%s/%s/comm", proc, task);
+
+	if (!file || !fgets(comm, (int)size, file))
+		snprintf(comm, size, "?");
+	comm[strcspn(comm, "\n")] = '\0';
+	if (file)
+		fclose(file);
+}
 
 /* Takes "0-3" or "0,2-7": the last number is the highest CPU. */
 int host_cpu_cnt(void)
@@ -65,26 +117,9 @@ uint64_t host_time_ns(void)
 	       (uint64_t)clock_offset_ns;
 }
 
-/* The inode number of one of our time namespaces; 0: a kernel without them. */
-static uint32_t time_namespace(const char *proc, const char *which)
-{
-	char path[PATH_MAX];
-	char link[64];
-	unsigned int inum;
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/self/ns/%s", proc, which);
-	len = readlink(path, link, sizeof(link) - 1);
-	if (len < 0)
-		return 0;
-	link[len] = '\0';
-	return sscanf(link, "time:[%10u]", &inum) == 1 ? inum : 0;
-}
-
 int host_find_clock(const char *proc)
 {
-	const uint32_t ours = time_namespace(proc, "time");
-	char path[PATH_MAX];
+	const uint32_t ours = host_namespace(proc, "self", "time");
 	char line[128];
 	long long sec;
 	long nsec;
@@ -94,10 +129,9 @@ int host_find_clock(const char *proc)
 	clock_offset_ns = 0;
 	if (!ours || ours == FIRST_TIME_INUM)
 		return 0;
-	if (ours != time_namespace(proc, "time_for_children"))
+	if (ours != host_namespace(proc, "self", "time_for_children"))
 		return -EXDEV;
-	snprintf(path, sizeof(path), "%s/self/timens_offsets", proc);
-	file = fopen(path, "re");
+	file = host_open("%s/self/timens_offsets", proc);
 	if (!file)
 		return -errno;
 	while (err && fgets(line, sizeof(line), file)) {
@@ -199,14 +233,11 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 
 int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
 {
-	char path[48];
 	char text[1024];
 	char *at;
 	size_t len;
-	FILE *file;
+	FILE *file = host_open("/proc/%u/task/%u/stat", tgid, tid);
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", tgid, tid);
-	file = fopen(path, "re");
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
 	len = fread(text, 1, sizeof(text) - 1, file);
@@ -247,23 +278,6 @@ uint64_t host_memory_bytes(void)
 	return page_cnt > 0 && page_bytes > 0 ? (uint64_t)page_cnt * (uint64_t)page_bytes : 0;
 }
 
-/* The limit of the cgroup with this directory; UINT64_MAX: no limit. */
-static uint64_t limit_of(const char *dir)
-{
-	char path[PATH_MAX + 16];
-	uint64_t bytes = UINT64_MAX;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/memory.max", dir);
-	file = fopen(path, "re");
-	if (!file)
-		return UINT64_MAX;
-	if (fscanf(file, "%" SCNu64, &bytes) != 1)
-		bytes = UINT64_MAX; /* "max" */
-	fclose(file);
-	return bytes;
-}
-
 uint64_t host_memory_limit_bytes(void)
 {
 	static const char root[] = "/sys/fs/cgroup";
@@ -282,9 +296,14 @@ uint64_t host_memory_limit_bytes(void)
 	line[strcspn(line, "\n")] = '\0';
 	snprintf(dir, sizeof(dir), "%s%.*s", root, (int)(sizeof(dir) - sizeof(root)), line + 3);
 	while (strlen(dir) >= sizeof(root)) {
-		uint64_t bytes = limit_of(dir);
+		uint64_t bytes;
 
-		least = bytes < least ? bytes : least;
+		file = host_open("%s/memory.max", dir);
+		/* without a limit it has "max" */
+		if (file && fscanf(file, "%" SCNu64, &bytes) == 1 && bytes < least)
+			least = bytes;
+		if (file)
+			fclose(file);
 		*strrchr(dir, '/') = '\0';
 	}
 	return least;

@@ -4,8 +4,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/parse.h"
+
+/* host_open - open the file with the formatted path for reading. Return: NULL with errno if that fails. */
+FILE *host_open(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* host_link - read the target of the link with the formatted path, cut to @size. Return: its length, or -errno. */
+int host_link(char *target, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * host_namespace - the inode number of a namespace of @task in @proc ("/proc"); 0: the kernel has no such namespaces,
+ * or we may not see it. @type: the name of its link, such as "pid".
+ */
+uint32_t host_namespace(const char *proc, const char *task, const char *type);
+
+/* host_comm - the name of @task in @proc; "?": unknown. */
+void host_comm(const char *proc, const char *task, char *comm, size_t size);
 
 /* host_cpu_cnt - possible CPUs (nr_cpu_ids: the highest number + 1). Return: count or -errno. */
 int host_cpu_cnt(void);

@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
@@ -19,7 +20,7 @@
 /* ---- paths ---- */
 
 static const char *cgroup_below_root(const struct cgroup_host *host, const char *full);
-static int cgroup_join(const struct cgroup_host *host, const char *path, char *full, size_t size);
+static int cgroup_join(const struct cgroup_host *host, const char *path, char full[PATH_MAX]);
 static int cgroup_open_full(const char *full, struct cgroup *out);
 
 /* ---- the cgroup v2 tree of this host ---- */
@@ -51,48 +52,42 @@ static void octal_unescape(char *text)
 	*to = '\0';
 }
 
-struct mount {
-	char *root;  /* the mounted part of the file system */
-	char *point; /* the mount point */
-	char *type;
-};
-
-/* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw", cut in place. */
-static bool mount_parse(char *line, struct mount *mnt)
+/*
+ * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw", cut in place. A mount of the whole tree is
+ * better than a mount of a part; of equal mounts the first one wins.
+ */
+static void mount_consider(struct cgroup_host *host, char *line, bool *is_whole)
 {
 	char *save = NULL;
 	char *rest = strstr(line, " - ");
 	char *fields[5];
+	const char *type;
+	char *root;
+	char *point;
 
 	if (!rest)
-		return false;
+		return;
 	*rest = '\0';
 	for (size_t i = 0; i < 5; i++) {
 		fields[i] = strtok_r(i ? NULL : line, " ", &save);
 		if (!fields[i])
-			return false;
+			return;
 	}
-	mnt->root = fields[3];
-	mnt->point = fields[4];
-	mnt->type = strtok_r(rest + 3, " ", &save);
-	octal_unescape(mnt->root);
-	octal_unescape(mnt->point);
-	return mnt->type != NULL;
-}
-
-/* A mount of the whole tree is better than a mount of a part; of equal mounts the first one wins. */
-static void mount_consider(struct cgroup_host *host, const struct mount *mnt, bool *is_whole)
-{
-	bool whole = !strcmp(mnt->root, "/");
-
-	if (!strcmp(mnt->type, "cgroup"))
-		host->is_hybrid = true;
-	if (strcmp(mnt->type, "cgroup2") || (host->root[0] && (*is_whole || !whole)))
+	root = fields[3];
+	point = fields[4];
+	type = strtok_r(rest + 3, " ", &save);
+	if (!type)
 		return;
-	if (strlen(mnt->point) >= sizeof(host->root) || !host->is_cgroup2(mnt->point))
+	octal_unescape(root);
+	octal_unescape(point);
+	if (!strcmp(type, "cgroup"))
+		host->is_hybrid = true;
+	if (strcmp(type, "cgroup2") || (host->root[0] && (*is_whole || strcmp(root, "/"))))
+		return;
+	if (strlen(point) >= sizeof(host->root) || !host->is_cgroup2(point))
 		return; /* another file system is mounted over it */
-	strcpy(host->root, mnt->point);
-	*is_whole = whole;
+	strcpy(host->root, point);
+	*is_whole = !strcmp(root, "/");
 }
 
 int cgroup_host_find(struct cgroup_host *host, const char *proc,
@@ -107,18 +102,13 @@ int cgroup_host_find(struct cgroup_host *host, const char *proc,
 	memset(host, 0, sizeof(*host));
 	snprintf(host->proc, sizeof(host->proc), "%s", proc);
 	host->is_cgroup2 = is_cgroup2 ? is_cgroup2 : statfs_is_cgroup2;
-	snprintf(path, sizeof(path), "%s/self/mountinfo", host->proc);
-	file = fopen(path, "re");
+	file = host_open("%s/self/mountinfo", host->proc);
 	if (!file) {
 		host->lack = "the mounts of this host cannot be read from /proc/self/mountinfo";
 		return -errno;
 	}
-	while (getline(&line, &size, file) > 0) {
-		struct mount mnt;
-
-		if (mount_parse(line, &mnt))
-			mount_consider(host, &mnt, &is_whole);
-	}
+	while (getline(&line, &size, file) > 0)
+		mount_consider(host, line, &is_whole);
 	free(line);
 	fclose(file);
 	if (!host->root[0]) {
@@ -153,13 +143,14 @@ void cgroup_explain_lack(const struct cgroup_host *host)
 
 /* A few names in one line, the most similar first. */
 struct candidates {
+	const char *wanted; /* for visit_name */
 	struct strbuf list;
 	char **names;
 	size_t cnt;
 	size_t cap;
 };
 
-static void cgroup_candidates_add(struct candidates *cands, const char *name)
+static void candidates_add(struct candidates *cands, const char *name)
 {
 	if (VEC_RESERVE(cands->names, cands->cap, cands->cnt + 1))
 		return;
@@ -212,31 +203,13 @@ static void candidates_release(struct candidates *cands)
 	strbuf_release(&cands->list);
 }
 
-struct name_search {
-	const char *name;
-	struct candidates cands;
-};
-
 static int visit_name(void *ctx, const struct cgroup_seen *seen)
 {
-	struct name_search *search = ctx;
+	struct candidates *cands = ctx;
 
-	if (!strcmp(seen->name, search->name))
-		cgroup_candidates_add(&search->cands, seen->path);
+	if (!strcmp(seen->name, cands->wanted))
+		candidates_add(cands, seen->path);
 	return 0;
-}
-
-static void children_add(const char *full, struct candidates *cands)
-{
-	const struct dirent *entry;
-	DIR *dir = opendir(full);
-
-	while (dir && (entry = readdir(dir))) {
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			cgroup_candidates_add(cands, entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
 }
 
 /* "did you mean X? ", or "". @missing: a path component, possibly followed by a slash and more. */
@@ -274,24 +247,32 @@ static char *cut_to_existing(const struct cgroup_host *host, char *full)
 static void hint_missing(const struct cgroup_host *host, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	struct name_search search = { .name = slash ? slash + 1 : path };
+	struct candidates alike = { .wanted = slash ? slash + 1 : path };
 	struct candidates children = { 0 };
+	const struct dirent *entry;
 	char full[PATH_MAX];
 	const char *below;
 	const char *line;
 	const char *near;
 	char *missing;
+	DIR *dir;
 
-	if (*search.name)
-		cgroup_walk(host, "/", visit_name, &search);
-	if (cgroup_join(host, path, full, sizeof(full))) {
+	if (*alike.wanted)
+		cgroup_walk(host, "/", visit_name, &alike);
+	if (cgroup_join(host, path, full)) {
 		log_hint("the cgroup tree is at %s", host->root);
-	} else if (search.cands.cnt) {
-		line = candidates_line(&search.cands, full);
+	} else if (alike.cnt) {
+		line = candidates_line(&alike, full);
 		log_hint("there is %s", line);
 	} else {
 		missing = cut_to_existing(host, full);
-		children_add(full, &children);
+		dir = opendir(full);
+		while (dir && (entry = readdir(dir))) {
+			if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+				candidates_add(&children, entry->d_name);
+		}
+		if (dir)
+			closedir(dir);
 		line = candidates_line(&children, missing);
 		below = cgroup_below_root(host, full);
 		near = children_near(&children, missing);
@@ -301,19 +282,7 @@ static void hint_missing(const struct cgroup_host *host, const char *path)
 			log_hint("%s has no cgroups below it", below ? below : full);
 	}
 	candidates_release(&children);
-	candidates_release(&search.cands);
-}
-
-static void explain_outside(const struct cgroup_host *host, const char *text)
-{
-	log_error("'%s' is not in the cgroup v2 tree", text);
-	if (host->is_hybrid)
-		log_hint(
-			"the tree is at %s; the other directories beside it are cgroup v1, which BPF does not see",
-			host->root);
-	else
-		log_hint("the tree is at %s: give a path from there, such as system.slice",
-			 host->root);
+	candidates_release(&alike);
 }
 
 static int explain_path(const struct cgroup_host *host, const char *text, const char *path, int err)
@@ -328,7 +297,14 @@ static int explain_path(const struct cgroup_host *host, const char *text, const 
 		log_hint("name the directory the file is in");
 		break;
 	case -EMEDIUMTYPE:
-		explain_outside(host, text);
+		log_error("'%s' is not in the cgroup v2 tree", text);
+		if (host->is_hybrid)
+			log_hint(
+				"the tree is at %s; the other directories beside it are cgroup v1, which BPF does not see",
+				host->root);
+		else
+			log_hint("the tree is at %s: give a path from there, such as system.slice",
+				 host->root);
 		break;
 	default:
 		log_error("cannot open cgroup '%s': %s", text, strerror(-err));
@@ -380,7 +356,6 @@ static int cgroup_resolve_path(const struct cgroup_host *host, const char *text,
 /* The cgroup of the process, from a line such as "0::/system.slice/x.service", if the id is a pid after all. */
 static bool path_of_pid(const struct cgroup_host *host, const char *pid, char *path)
 {
-	char full[PATH_MAX + 64];
 	char *line = NULL;
 	size_t size = 0;
 	bool is_found = false;
@@ -388,8 +363,7 @@ static bool path_of_pid(const struct cgroup_host *host, const char *pid, char *p
 
 	if (strlen(pid) > 10)
 		return false;
-	snprintf(full, sizeof(full), "%s/%s/cgroup", host->proc, pid);
-	file = fopen(full, "re");
+	file = host_open("%s/%s/cgroup", host->proc, pid);
 	if (!file)
 		return false;
 	while (!is_found && getline(&line, &size, file) > 0) {
@@ -424,20 +398,14 @@ static void explain_id(const struct cgroup_host *host, const char *text)
 static int resolve_id(const struct cgroup_host *host, const char *text, struct cgroup *out)
 {
 	uint64_t id;
-	int err;
+	int err = parse_u64(text, 1, UINT64_MAX, &id) ? -ENOENT : cgroup_open_id(host, id, out);
 
-	if (parse_u64(text, 1, UINT64_MAX, &id))
-		err = -ENOENT;
-	else
-		err = cgroup_open_id(host, id, out);
-	if (!err)
-		return 0;
 	if (err == -ENOENT) {
 		explain_id(host, text);
-		return err;
+	} else if (err) {
+		log_error("cannot look for the cgroup with id %s: %s", text, strerror(-err));
+		log_hint("the cgroup tree is at %s", host->root);
 	}
-	log_error("cannot look for the cgroup with id %s: %s", text, strerror(-err));
-	log_hint("the cgroup tree is at %s", host->root);
 	return err;
 }
 
@@ -493,15 +461,6 @@ static int cgroup_id_of(int fd, uint64_t *id)
 	return 0;
 }
 
-static unsigned int level_of(const char *path)
-{
-	unsigned int level = 0;
-
-	for (const char *at = path; *at; at++)
-		level += at[0] == '/' && at[1] != '/' && at[1];
-	return level;
-}
-
 /* cgroup_below_root - @full without the mount point: "/" for the mount point itself, NULL outside it. */
 static const char *cgroup_below_root(const struct cgroup_host *host, const char *full)
 {
@@ -529,11 +488,11 @@ static int cgroup_open_full(const char *full, struct cgroup *out)
 }
 
 /* cgroup_join - join the mount point and @path. Return: 0 or -ENAMETOOLONG. */
-static int cgroup_join(const struct cgroup_host *host, const char *path, char *full, size_t size)
+static int cgroup_join(const struct cgroup_host *host, const char *path, char full[PATH_MAX])
 {
-	int len = snprintf(full, size, "%s%s%s", host->root, path[0] == '/' ? "" : "/", path);
+	int len = snprintf(full, PATH_MAX, "%s%s%s", host->root, path[0] == '/' ? "" : "/", path);
 
-	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+	return len >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
 int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup *out)
@@ -546,7 +505,7 @@ int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup 
 	out->fd = -1;
 	if (host->lack)
 		return -ENOTSUP;
-	err = cgroup_join(host, path, full, sizeof(full));
+	err = cgroup_join(host, path, full);
 	if (err)
 		return err;
 	if (!realpath(full, real))
@@ -558,14 +517,15 @@ int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup 
 	if (err)
 		return err;
 	strcpy(out->path, below);
-	out->level = level_of(below);
+	out->level = 0;
+	for (const char *at = below; *at; at++)
+		out->level += at[0] == '/' && at[1] != '/' && at[1];
 	return 0;
 }
 
 /* ---- the walk ---- */
 
 struct walk {
-	const struct cgroup_host *host;
 	struct strbuf
 		path; /* from the tree's root, without a trailing slash; the NUL is not counted */
 	unsigned int level;
@@ -642,7 +602,7 @@ static int walk_children(struct walk *walk, int fd)
 int cgroup_walk(const struct cgroup_host *host, const char *path,
 		int (*visit)(void *ctx, const struct cgroup_seen *seen), void *ctx)
 {
-	struct walk walk = { .host = host, .visit = visit, .ctx = ctx };
+	struct walk walk = { .visit = visit, .ctx = ctx };
 	struct cgroup top;
 	struct stat st;
 	int err;
@@ -677,9 +637,8 @@ static int open_by_handle(const struct cgroup_host *host, uint64_t id, struct cg
 		.head.handle_type = KERNFS_HANDLE,
 	};
 	char full[PATH_MAX];
-	char link[32];
 	const char *below;
-	ssize_t len;
+	int len;
 	int mount;
 	int fd;
 
@@ -691,24 +650,17 @@ static int open_by_handle(const struct cgroup_host *host, uint64_t id, struct cg
 	close(mount);
 	if (fd < 0)
 		return -errno;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, full, sizeof(full) - 1);
+	len = host_link(full, sizeof(full), "/proc/self/fd/%d", fd);
 	close(fd);
 	if (len < 0)
-		return -errno;
-	full[len] = '\0';
+		return len;
 	below = cgroup_below_root(host, full);
 	return below ? cgroup_open(host, below, out) : -ENOENT;
 }
 
-struct id_search {
-	uint64_t id;
-	char path[PATH_MAX];
-};
-
 static int visit_id(void *ctx, const struct cgroup_seen *seen)
 {
-	struct id_search *search = ctx;
+	struct cgroup *search = ctx;
 
 	if (seen->id != search->id)
 		return 0;
@@ -718,7 +670,7 @@ static int visit_id(void *ctx, const struct cgroup_seen *seen)
 
 int cgroup_open_id(const struct cgroup_host *host, uint64_t id, struct cgroup *out)
 {
-	struct id_search search = { .id = id };
+	struct cgroup search = { .id = id };
 	int err;
 
 	out->fd = -1;
@@ -739,8 +691,6 @@ int cgroup_open_id(const struct cgroup_host *host, uint64_t id, struct cgroup *o
 
 struct task_visit {
 	const struct cgroup_host *host;
-	enum cgroup_tasks which;
-	bool is_recursive;
 	int cnt;
 	int err; /* the first error; cgroups that disappeared are not errors */
 	void (*visit)(void *ctx, uint32_t pid);
@@ -750,13 +700,10 @@ struct task_visit {
 /* Return: 0 or -errno; a threaded cgroup answers cgroup.procs with -EOPNOTSUPP. */
 static int tasks_read(struct task_visit *tasks, const char *path, const char *name)
 {
-	char full[PATH_MAX + 32];
+	FILE *file = host_open("%s%s/%s", tasks->host->root, path, name);
 	unsigned int pid;
 	int err = 0;
-	FILE *file;
 
-	snprintf(full, sizeof(full), "%s%s/%s", tasks->host->root, path, name);
-	file = fopen(full, "re");
 	if (!file)
 		return -errno;
 	errno = 0;
@@ -773,29 +720,22 @@ static int tasks_read(struct task_visit *tasks, const char *path, const char *na
 static int visit_tasks(void *ctx, const struct cgroup_seen *seen)
 {
 	struct task_visit *tasks = ctx;
-	int err = -EOPNOTSUPP;
+	int err = tasks_read(tasks, seen->path, "cgroup.procs");
 
-	if (tasks->which == CGROUP_PROCS)
-		err = tasks_read(tasks, seen->path, "cgroup.procs");
 	if (err == -EOPNOTSUPP)
 		err = tasks_read(tasks, seen->path, "cgroup.threads");
 	if (!tasks->err && err != -ENOENT && err != -ENODEV)
 		tasks->err = err;
-	return tasks->is_recursive ? 0 : 1;
+	return 0;
 }
 
-int cgroup_pids(const struct cgroup_host *host, const char *path, enum cgroup_tasks which,
-		bool is_recursive, void (*visit)(void *ctx, uint32_t pid), void *ctx)
+int cgroup_pids(const struct cgroup_host *host, const char *path,
+		void (*visit)(void *ctx, uint32_t pid), void *ctx)
 {
-	struct task_visit tasks = { .host = host,
-				    .which = which,
-				    .is_recursive = is_recursive,
-				    .visit = visit,
-				    .ctx = ctx };
-	int err;
+	struct task_visit tasks = { .host = host, .visit = visit, .ctx = ctx };
+	int err = cgroup_walk(host, path, visit_tasks, &tasks);
 
-	err = cgroup_walk(host, path, visit_tasks, &tasks);
-	if (err >= 0)
+	if (!err)
 		err = tasks.err;
 	return err ? err : tasks.cnt;
 }

@@ -92,19 +92,14 @@ struct cgroup_seen {
 int cgroup_walk(const struct cgroup_host *host, const char *path,
 		int (*visit)(void *ctx, const struct cgroup_seen *seen), void *ctx);
 
-enum cgroup_tasks {
-	CGROUP_PROCS,   /* process ids; thread ids in a threaded cgroup */
-	CGROUP_THREADS, /* thread ids */
-};
-
 /*
- * cgroup_pids - call @visit with every task of the cgroup at @path and, with @is_recursive, of its descendants; with 0
- * for each task of a pid namespace that we cannot see. A task that moves during the walk may be seen twice, or not at
- * all.
+ * cgroup_pids - call @visit with every process of the cgroup at @path and of its descendants, with every thread in a
+ * threaded cgroup; with 0 for each task of a pid namespace that we cannot see. A task that moves during the walk may be
+ * seen twice, or not at all.
  *
  * Return: the number of calls, or -errno: @path itself, or the tasks of an existing cgroup, cannot be read.
  */
-int cgroup_pids(const struct cgroup_host *host, const char *path, enum cgroup_tasks which,
-		bool is_recursive, void (*visit)(void *ctx, uint32_t pid), void *ctx);
+int cgroup_pids(const struct cgroup_host *host, const char *path,
+		void (*visit)(void *ctx, uint32_t pid), void *ctx);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
@@ -21,20 +22,18 @@ struct container_walk {
 
 /* ---- the containers of the cgroup tree ---- */
 
-static void seen_release(struct container_seen *item)
-{
-	free(item->id);
-	free(item->name);
-	free(item->pod);
-	free(item->namespace);
-	free(item->pod_uid);
-	free(item->path);
-}
-
 void container_set_release(struct container_set *set)
 {
-	for (size_t i = 0; i < set->cnt; i++)
-		seen_release(&set->items[i]);
+	for (size_t i = 0; i < set->cnt; i++) {
+		struct container_seen *item = &set->items[i];
+
+		free(item->id);
+		free(item->name);
+		free(item->pod);
+		free(item->namespace);
+		free(item->pod_uid);
+		free(item->path);
+	}
 	free(set->items);
 	*set = (struct container_set){ 0 };
 }
@@ -135,11 +134,6 @@ static void pod_above(const char *path, char *uid)
 	uid[0] = '\0';
 }
 
-static bool is_general(const char *runtime)
-{
-	return !strcmp(runtime, "container") || !strcmp(runtime, "kubernetes");
-}
-
 static int add_container(struct container_walk *walk, const char *path, const char *runtime,
 			 const char *name)
 {
@@ -155,7 +149,8 @@ static int add_container(struct container_walk *walk, const char *path, const ch
 		container_names_find(&walk->names, path, name, &label);
 	if (uid[0] && may_have_name(path))
 		container_names_pod(&walk->names, path, uid, &pod);
-	if (label.runtime && is_general(runtime))
+	/* the cgroup's name does not tell the runtime, but its state file does */
+	if (label.runtime && (!strcmp(runtime, "container") || !strcmp(runtime, "kubernetes")))
 		item.runtime = label.runtime;
 	item.id = (char *)(has_id ? name : "");
 	item.name = (char *)(has_id ? label.name : name);
@@ -165,42 +160,27 @@ static int add_container(struct container_walk *walk, const char *path, const ch
 	return set_add(walk->set, &item);
 }
 
-static bool is_unit(const char *name)
+/* Add the container, pod or unit of a cgroup, if any, with its names. Return: 0 or -ENOMEM. */
+static int visit_add(void *ctx, const struct cgroup_seen *seen)
 {
-	return glob_match("*.service", name) || glob_match("*.scope", name) ||
-	       glob_match("*.slice", name);
-}
-
-/*
- * container_walk_add - add the container, pod or unit of the cgroup at @path, if any, with its names.
- *
- * Return: 0 or -ENOMEM.
- */
-static int container_walk_add(struct container_walk *walk, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *last = slash ? slash + 1 : path;
+	struct container_walk *walk = ctx;
 	char name[CONTAINER_NAME_MAX];
-	const char *runtime = container_parse(path, name);
-	struct container_seen unit = { .runtime = "unit",
-				       .id = "",
-				       .name = (char *)last,
-				       .pod = "",
-				       .namespace = "",
-				       .pod_uid = "",
-				       .path = (char *)path };
+	const char *runtime = container_parse(seen->path, name);
+	const struct container_seen unit = { .runtime = "unit",
+					     .id = "",
+					     .name = (char *)seen->name,
+					     .pod = "",
+					     .namespace = "",
+					     .pod_uid = "",
+					     .path = (char *)seen->path };
 	int err = 0;
 
 	if (runtime)
-		err = add_container(walk, path, runtime, name);
-	else if (is_unit(last))
+		err = add_container(walk, seen->path, runtime, name);
+	else if (glob_match("*.service", seen->name) || glob_match("*.scope", seen->name) ||
+		 glob_match("*.slice", seen->name))
 		err = set_add(walk->set, &unit);
 	return walk->names.failed ? -ENOMEM : err;
-}
-
-static int visit_add(void *ctx, const struct cgroup_seen *seen)
-{
-	return container_walk_add(ctx, seen->path);
 }
 
 /* Sorts by path, so that parents come before their children. */
@@ -260,29 +240,6 @@ static void visit_first(void *ctx, uint32_t pid)
 		*first = pid;
 }
 
-static void comm_read(const struct cgroup_host *host, uint32_t pid, char *comm, size_t size)
-{
-	char path[PATH_MAX + 32];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%u/comm", host->proc, pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(comm, (int)size, file))
-		snprintf(comm, size, "?");
-	comm[strcspn(comm, "\n")] = '\0';
-	if (file)
-		fclose(file);
-}
-
-/* "default/web-0/nginx": the name that a user may type; empty if only the id is known. */
-static void title_add(const struct container_seen *item, struct strbuf *line)
-{
-	if (item->namespace[0] && item->pod[0])
-		strbuf_printf(line, "%s/", item->namespace);
-	strbuf_printf(line, "%s%s%s", item->pod, item->pod[0] && item->name[0] ? "/" : "",
-		      item->name);
-}
-
 /*
  * container_describe - append "3f2a1b0c9d8e (docker, web, nginx 1234)": id, runtime, name, a process. @is_long: the
  * whole id, because the user may have typed the short one. Names are not escaped. Private to user/scope/.
@@ -293,20 +250,25 @@ static void container_describe(const struct cgroup_host *host, const struct cont
 	bool is_short = container_is_id(item->id) && !is_long;
 	uint32_t pid = 0;
 	char comm[32];
+	char task[16];
 
-	cgroup_pids(host, item->path, CGROUP_PROCS, true, visit_first, &pid);
+	cgroup_pids(host, item->path, visit_first, &pid);
 	if (item->id[0])
 		strbuf_printf(line, "%.*s (%s, ",
 			      is_short ? CONTAINER_ID_SHORT : CONTAINER_NAME_MAX, item->id,
 			      item->runtime);
 	else
 		strbuf_printf(line, "%s (%s, ", item->name, item->runtime);
+	/* "default/web-0/nginx": the name that a user may type; none if only the id is known */
 	if (item->id[0] && (item->name[0] || item->pod[0])) {
-		title_add(item, line);
-		strbuf_str(line, ", ");
+		if (item->namespace[0] && item->pod[0])
+			strbuf_printf(line, "%s/", item->namespace);
+		strbuf_printf(line, "%s%s%s, ", item->pod, item->pod[0] && item->name[0] ? "/" : "",
+			      item->name);
 	}
 	if (pid) {
-		comm_read(host, pid, comm, sizeof(comm));
+		snprintf(task, sizeof(task), "%u", pid);
+		host_comm(host->proc, task, comm, sizeof(comm));
 		strbuf_printf(line, "%s %u)", comm, pid);
 	} else {
 		strbuf_str(line, "no process)");
@@ -405,13 +367,6 @@ static int search_fit(struct search *search)
 	return 0;
 }
 
-static bool is_below(const char *path, const char *above)
-{
-	size_t len = strlen(above);
-
-	return !strncmp(path, above, len) && path[len] == '/';
-}
-
 /*
  * Whether two cgroups belong to one container, or to one pod if pods are wanted. This needs an id. Users and
  * containers can give their own cgroups any id.
@@ -461,8 +416,10 @@ static bool is_covered(const struct search *search, size_t index)
 
 	for (size_t i = 0; i < index; i++) {
 		const struct container_seen *other = &search->set.items[i];
+		size_t len = strlen(other->path);
 
-		if (!search->fits[i] || !is_below(item->path, other->path))
+		if (!search->fits[i] || strncmp(item->path, other->path, len) ||
+		    item->path[len] != '/')
 			continue;
 		if (container_is_same(search, other, item))
 			return true;
@@ -497,12 +454,6 @@ static const struct container_seen *search_match(struct search *search, bool *is
 
 /* ---- candidates ---- */
 
-/* Whether to suggest a container, or a pod if pods are wanted, to a user who asked for another. */
-static bool is_alternative(const struct search *search, const struct container_seen *item)
-{
-	return search->is_pod ? container_is_pod(item) : strcmp(item->runtime, "unit") != 0;
-}
-
 /* Add the matches only, or all alternatives. Return: how many. */
 static size_t container_candidates_add(const struct cgroup_host *host, const struct search *search,
 				       bool only_matches, struct strbuf *line)
@@ -512,8 +463,10 @@ static size_t container_candidates_add(const struct cgroup_host *host, const str
 
 	for (size_t i = 0; i < search->set.cnt; i++) {
 		const struct container_seen *item = &search->set.items[i];
+		bool is_alternative = search->is_pod ? container_is_pod(item)
+						     : strcmp(item->runtime, "unit") != 0;
 
-		if (only_matches ? !search->fits[i] : !is_alternative(search, item))
+		if (only_matches ? !search->fits[i] : !is_alternative)
 			continue;
 		if (cnt++ >= CANDIDATES_SHOWN)
 			continue;
@@ -541,18 +494,6 @@ static bool ids_differ(const struct search *search)
 	return true;
 }
 
-static void paths_add(const struct search *search, struct strbuf *line)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < search->set.cnt; i++) {
-		if (!search->fits[i])
-			continue;
-		if (cnt++ < CANDIDATES_SHOWN)
-			strbuf_printf(line, "%s%s", cnt > 1 ? ", " : "", search->set.items[i].path);
-	}
-}
-
 static int explain_ambiguous(const struct cgroup_host *host, const struct search *search)
 {
 	struct strbuf line = { 0 };
@@ -567,7 +508,11 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 					     : "containers",
 		  (int)line.len, line.ptr ? line.ptr : "");
 	strbuf_reset(&line);
-	paths_add(search, &line);
+	for (size_t i = 0, shown = 0; i < search->set.cnt && shown < CANDIDATES_SHOWN; i++) {
+		if (search->fits[i])
+			strbuf_printf(&line, "%s%s", shown++ ? ", " : "",
+				      search->set.items[i].path);
+	}
 	if (!ids_differ(search))
 		log_hint("choose one with --cgroup: %.*s", (int)line.len, line.ptr ? line.ptr : "");
 	else if (is_prefix)
@@ -580,20 +525,10 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	return -ENOTUNIQ;
 }
 
-/* Suggest the digits of an id that are shown. */
-static void suggest_id(struct suggest *near, const char *id)
-{
-	char text[CONTAINER_ID_SHORT + 1];
-
-	if (!*id)
-		return;
-	snprintf(text, sizeof(text), "%s", id);
-	suggest_add(near, text);
-}
-
 /* Append "did you mean web? ", if a name is near. */
 static void suggestion_add(const struct search *search, struct strbuf *line)
 {
+	char id[CONTAINER_ID_SHORT + 1];
 	const char *text = NULL;
 	struct suggest near;
 
@@ -604,7 +539,10 @@ static void suggestion_add(const struct search *search, struct strbuf *line)
 
 		if (search->is_pod || strcmp(item->runtime, "unit")) {
 			suggest_add(&near, search->is_pod ? item->pod : item->name);
-			suggest_id(&near, search->is_pod ? item->pod_uid : item->id);
+			/* the digits of its id that are shown */
+			snprintf(id, sizeof(id), "%s", container_id_of(search, i));
+			if (id[0])
+				suggest_add(&near, id);
 		} else if (!strncmp(item->name, search->wanted, len) &&
 			   !strcmp(item->name + len, ".service"))
 			text = item->name;
@@ -621,30 +559,13 @@ static void suggestion_add(const struct search *search, struct strbuf *line)
 		strbuf_printf(line, "did you mean %s? ", text);
 }
 
-static void hint_unknown(const struct cgroup_host *host, const struct search *search)
-{
-	const char *what = search->is_pod ? "pods" : "containers";
-	const char *denied = container_names_denied(host);
-	struct strbuf near = { 0 };
-	struct strbuf line = { 0 };
-
-	suggestion_add(search, &near);
-	if (container_candidates_add(host, search, false, &line))
-		log_hint("%.*s%s%s%s%s here: %.*s", (int)near.len, near.ptr ? near.ptr : "",
-			 denied ? "only root may read the names in " : "", denied ? denied : "",
-			 denied ? "; " : "", what, (int)line.len, line.ptr ? line.ptr : "");
-	else
-		log_hint(
-			"%.*sthe cgroup tree has no %s; --cgroup PATH takes any cgroup, --netns PID any network namespace",
-			(int)near.len, near.ptr ? near.ptr : "", what);
-	strbuf_release(&near);
-	strbuf_release(&line);
-}
-
 static int explain_unknown(const struct cgroup_host *host, const struct search *search)
 {
 	const char *what = search->is_pod ? "pod" : "container";
+	const char *denied = container_names_denied(host);
 	size_t len = strlen(search->wanted);
+	struct strbuf near = { 0 };
+	struct strbuf line = { 0 };
 
 	if (container_hex_len(search->wanted) == len && len < ID_TYPED_MIN)
 		log_error("no %s is called '%s', and an id needs at least %d digits", what,
@@ -653,7 +574,17 @@ static int explain_unknown(const struct cgroup_host *host, const struct search *
 		log_error("no %s has the id '%s'", what, search->wanted);
 	else
 		log_error("no %s '%s' in the cgroup tree", what, search->wanted);
-	hint_unknown(host, search);
+	suggestion_add(search, &near);
+	if (container_candidates_add(host, search, false, &line))
+		log_hint("%.*s%s%s%s%ss here: %.*s", (int)near.len, near.ptr ? near.ptr : "",
+			 denied ? "only root may read the names in " : "", denied ? denied : "",
+			 denied ? "; " : "", what, (int)line.len, line.ptr ? line.ptr : "");
+	else
+		log_hint(
+			"%.*sthe cgroup tree has no %ss; --cgroup PATH takes any cgroup, --netns PID any network namespace",
+			(int)near.len, near.ptr ? near.ptr : "", what);
+	strbuf_release(&near);
+	strbuf_release(&line);
 	return -ENOENT;
 }
 
@@ -669,6 +600,7 @@ struct strays {
 /* Return: the container, pod or unit of the cgroup at @path; NULL: none, or out of memory. */
 static const struct container_seen *stray_seen(struct strays *strays, const char *path)
 {
+	const struct cgroup_seen seen = { .path = path, .name = strrchr(path, '/') + 1 };
 	struct container_set *set = strays->walk.set;
 	size_t cnt = set->cnt;
 
@@ -676,7 +608,7 @@ static const struct container_seen *stray_seen(struct strays *strays, const char
 		if (!strcmp(set->items[i].path, path))
 			return &set->items[i];
 	}
-	if (container_walk_add(&strays->walk, path) || set->cnt == cnt)
+	if (visit_add(&strays->walk, &seen) || set->cnt == cnt)
 		return NULL;
 	return &set->items[cnt];
 }
@@ -701,7 +633,6 @@ static bool stray_line(struct strays *strays, char *line)
 
 static void stray_read(const struct cgroup_host *host, const char *pid, struct strays *strays)
 {
-	char path[PATH_MAX + 300];
 	uint32_t number = (uint32_t)strtoul(pid, NULL, 10);
 	char *line = NULL;
 	size_t size = 0;
@@ -709,8 +640,7 @@ static void stray_read(const struct cgroup_host *host, const char *pid, struct s
 
 	if (strays->pid && number > strays->pid)
 		return;
-	snprintf(path, sizeof(path), "%s/%s/cgroup", host->proc, pid);
-	file = fopen(path, "re");
+	file = host_open("%s/%s/cgroup", host->proc, pid);
 	if (!file)
 		return;
 	while (getline(&line, &size, file) > 0) {
@@ -726,27 +656,21 @@ static void stray_read(const struct cgroup_host *host, const char *pid, struct s
 	fclose(file);
 }
 
-static void strays_find(const struct cgroup_host *host, struct strays *strays)
-{
-	const struct dirent *entry;
-	DIR *dir = opendir(host->proc);
-
-	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			stray_read(host, entry->d_name, strays);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 /* Return: 0 if no process is in such a container. */
 static int explain_stray(const struct cgroup_host *host, const struct search *search)
 {
 	const char *what = search->is_pod ? "pod" : "container";
+	const struct dirent *entry;
+	DIR *dir = opendir(host->proc);
 	struct container_set set = { 0 };
 	struct strays strays = { .search = search, .walk = { .set = &set, .names.host = host } };
 
-	strays_find(host, &strays);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			stray_read(host, entry->d_name, &strays);
+	}
+	if (dir)
+		closedir(dir);
 	container_names_release(&strays.walk.names);
 	container_set_release(&set);
 	if (!strays.pid)
@@ -773,9 +697,11 @@ void container_release(struct container *box)
 	box->cnt = 0;
 }
 
-static void container_entitle(const struct search *search, const struct container_seen *first,
-			      struct container *out)
+static int container_fill(const struct cgroup_host *host, const struct search *search,
+			  const struct container_seen *first, struct container *out)
 {
+	int err = 0;
+
 	out->runtime = search->is_pod ? "pod" : first->runtime;
 	if (search->is_pod && first->pod[0])
 		snprintf(out->name, sizeof(out->name), "%s%s%s", first->namespace,
@@ -785,14 +711,6 @@ static void container_entitle(const struct search *search, const struct containe
 			 search->is_pod ? first->pod_uid
 			 : first->id[0] ? first->id
 					: first->name);
-}
-
-static int container_fill(const struct cgroup_host *host, const struct search *search,
-			  const struct container_seen *first, struct container *out)
-{
-	int err = 0;
-
-	container_entitle(search, first, out);
 	out->cgroups = calloc(search->set.cnt, sizeof(*out->cgroups));
 	if (!out->cgroups)
 		return -ENOMEM;
@@ -828,14 +746,6 @@ static int container_choose(const struct cgroup_host *host, struct search *searc
 	return err ? err : explain_unknown(host, search);
 }
 
-/* Removes the scheme: Kubernetes prints containerd://ID. */
-static const char *without_scheme(const char *text)
-{
-	const char *scheme = strstr(text, "://");
-
-	return scheme ? scheme + 3 : text;
-}
-
 static int search_run(const struct cgroup_host *host, struct search *search, struct container *out)
 {
 	int err;
@@ -862,7 +772,8 @@ static int search_run(const struct cgroup_host *host, struct search *search, str
 
 int container_resolve(const struct cgroup_host *host, const char *text, struct container *out)
 {
-	struct search search = { .wanted = without_scheme(text) };
+	const char *scheme = strstr(text, "://"); /* Kubernetes prints containerd://ID */
+	struct search search = { .wanted = scheme ? scheme + 3 : text };
 
 	return search_run(host, &search, out);
 }

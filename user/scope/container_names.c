@@ -21,24 +21,9 @@
 
 /*
  * State files of container runtimes. The user can write the files of a user's own runtime, so they are read with that
- * user's rights. Private to user/scope/.
+ * user's rights, if we are root: setfsuid, which affects only this thread.
  */
 #define STATEFILE_BYTES_MAX (16 << 20) /* a larger one is refused */
-
-/*
- * statefile_enter - access files with user @uid's rights from now on, if we are root; 0: with our own.
- *
- * Affects only this thread. Return: the argument of statefile_leave, which undoes it.
- */
-static uint32_t statefile_enter(uint32_t uid)
-{
-	return (uint32_t)setfsuid(uid ? uid : geteuid());
-}
-
-static void statefile_leave(uint32_t before)
-{
-	setfsuid(before);
-}
 
 static int names_read_all(int fd, struct strbuf *out)
 {
@@ -235,18 +220,6 @@ const char *container_parse(const char *path, char *name)
 
 #define ID_LEN 64
 
-static bool is_name_char(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '_' || c == '.' || c == '-';
-}
-
-/* Whether @text, which has @len bytes, begins with @part. */
-static bool names_begins(const char *text, size_t len, const char *part)
-{
-	return len >= strlen(part) && !memcmp(text, part, strlen(part));
-}
-
 /* Whether the bytes of @file before @at are @part. */
 static bool is_before(struct text file, size_t at, const char *part)
 {
@@ -259,32 +232,17 @@ static bool is_before(struct text file, size_t at, const char *part)
 static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
 {
 	static const char before_id[] = "{\"id\":\"";
-	static const char before_name[] = "\",\"name\":\"";
-	const char *text = file.ptr + at;
+	char text[2 * CONTAINER_NAME_MAX];
 	size_t left = file.len - at;
-	size_t len = 0;
+	int len = 0;
 
-	if (!names_begins(text, left, before_id))
+	if (left < strlen(before_id) || memcmp(file.ptr + at, before_id, strlen(before_id)))
 		return false;
-	text += strlen(before_id);
-	left -= strlen(before_id);
-	if (left < ID_LEN)
-		return false;
-	memcpy(pod->id, text, ID_LEN);
-	pod->id[ID_LEN] = '\0';
-	text += ID_LEN;
-	left -= ID_LEN;
-	if (container_hex_len(pod->id) != ID_LEN || !names_begins(text, left, before_name))
-		return false;
-	text += strlen(before_name);
-	left -= strlen(before_name);
-	while (len < left && len < sizeof(pod->name) && is_name_char(text[len]))
-		len++;
-	if (!len || len == left || len == sizeof(pod->name) || text[len] != '"')
-		return false;
-	memcpy(pod->name, text, len);
-	pod->name[len] = '\0';
-	return true;
+	snprintf(text, sizeof(text), "%.*s", (int)(left < sizeof(text) ? left : sizeof(text)),
+		 file.ptr + at);
+	sscanf(text, "{\"id\":\"%64[0-9a-f]\",\"name\":\"%255[-_.0-9A-Za-z]\"%n", pod->id,
+	       pod->name, &len);
+	return len && strlen(pod->id) == ID_LEN;
 }
 
 /*
@@ -368,18 +326,6 @@ static void label_part(struct text object, const char *key, const char *other_ke
 		json_string(json_member(object, other_key), part, CONTAINER_NAME_MAX);
 }
 
-/* Docker's config.v2.json. */
-static void label_docker(struct container_label *label, struct text file)
-{
-	char name[CONTAINER_NAME_MAX];
-
-	if (!json_string(json_member(file, "Name"), name, sizeof(name)))
-		return;
-	label->runtime = "docker";
-	if (!label_kubernetes(label, name + (name[0] == '/')))
-		strcpy(label->name, name + (name[0] == '/'));
-}
-
 /* From the config.json that containerd, nerdctl and CRI-O write for runc. */
 static void label_bundle(struct container_label *label, struct text file)
 {
@@ -439,9 +385,17 @@ static void find_docker(struct container_names *names, const char *root, const c
 			struct container_label *label)
 {
 	char path[PATH_MAX];
+	char text[CONTAINER_NAME_MAX];
+	const char *name = text;
 
-	if (path_print(path, "%s/containers/%s/config.v2.json", root, id))
-		label_docker(label, file_text(names, path));
+	if (!path_print(path, "%s/containers/%s/config.v2.json", root, id) ||
+	    !json_string(json_member(file_text(names, path), "Name"), text, sizeof(text)))
+		return;
+	if (name[0] == '/')
+		name++;
+	label->runtime = "docker";
+	if (!label_kubernetes(label, name))
+		strcpy(label->name, name);
 }
 
 static const struct bundle {
@@ -643,11 +597,11 @@ static struct container_book *book_of(struct container_names *names, uint32_t ui
 		book->has_home =
 			(names->host->home_of ? names->host->home_of : home_of)(uid, book->home,
 										sizeof(book->home));
-	before = statefile_enter(uid);
+	before = (uint32_t)setfsuid(uid ? uid : geteuid());
 	names->read_bytes = 0;
 	if (!uid || book->has_home)
 		book_read(names, book);
-	statefile_leave(before);
+	setfsuid(before);
 	return book;
 }
 
@@ -675,40 +629,27 @@ static uint32_t names_owner_of(const char *path)
 	return 0;
 }
 
-static void find_system(struct container_names *names, const char *id,
-			struct container_label *label)
-{
-	find_docker(names, docker_root(names), id, label);
-	for (size_t i = 0; i < sizeof(bundles) / sizeof(bundles[0]) && !names_is_known(label); i++)
-		find_bundle(names, &bundles[i], id, label);
-}
-
-static void names_find_user(struct container_names *names, const struct container_book *book,
-			    const char *id, struct container_label *label)
-{
-	char root[PATH_MAX];
-	uint32_t before;
-
-	if (!book->has_home || !path_print(root, "%s/.local/share/docker", book->home))
-		return;
-	before = statefile_enter(book->uid);
-	find_docker(names, root, id, label);
-	statefile_leave(before);
-}
-
 void container_names_find(struct container_names *names, const char *path, const char *id,
 			  struct container_label *label)
 {
 	uint32_t uid = names_owner_of(path);
 	const struct container_book *book = book_of(names, uid);
+	char root[PATH_MAX];
 
 	memset(label, 0, sizeof(*label));
 	if (!book || !container_is_id(id))
 		return;
-	if (uid)
-		names_find_user(names, book, id, label);
-	else
-		find_system(names, id, label);
+	if (!uid) {
+		find_docker(names, docker_root(names), id, label);
+		for (size_t i = 0;
+		     i < sizeof(bundles) / sizeof(bundles[0]) && !names_is_known(label); i++)
+			find_bundle(names, &bundles[i], id, label);
+	} else if (book->has_home && path_print(root, "%s/.local/share/docker", book->home)) {
+		uint32_t before = (uint32_t)setfsuid(uid);
+
+		find_docker(names, root, id, label);
+		setfsuid(before);
+	}
 	if (!names_is_known(label))
 		find_page(book, id, label);
 }

@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
@@ -21,35 +22,16 @@
 
 #define FIRST_INUM 0xEFFFFFFCu /* PROC_PID_INIT_INO of linux/proc_ns.h */
 
-/* The inode number of the namespace of @task in @proc; 0: the kernel has no such namespaces, or we may not see it. */
-static uint32_t inum_of(const char *proc, const char *task)
-{
-	char path[PATH_MAX];
-	char link[64];
-	unsigned int inum;
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/%s/ns/pid", proc, task);
-	len = readlink(path, link, sizeof(link) - 1);
-	if (len < 0)
-		return 0;
-	link[len] = '\0';
-	return sscanf(link, "pid:[%10u]", &inum) == 1 ? inum : 0;
-}
-
 /*
  * Our ids: in the namespace of @proc, and in those below it down to ours. A kernel without pid namespaces reports only
  * the first. Return: how many, 0: none, -errno: we are not in @proc.
  */
 static int read_own_ids(const char *proc, uint32_t *first)
 {
-	char path[PATH_MAX];
+	FILE *file = host_open("%s/self/status", proc);
 	char line[512];
 	int cnt = 0;
-	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/self/status", proc);
-	file = fopen(path, "re");
 	if (!file)
 		return -errno;
 	while (fgets(line, sizeof(line), file)) {
@@ -84,16 +66,6 @@ static int netns_refuse(const char *proc)
 	return -EXDEV;
 }
 
-/* Our process's ids do not show which namespace @proc has; its process 1 would, but we may not inspect it. */
-static int refuse_hidden(const char *proc)
-{
-	log_error(
-		"cannot tell which pid namespace %s belongs to: no permission to inspect its process 1",
-		proc);
-	log_hint("run it with CAP_SYS_PTRACE, or mount a /proc of this namespace");
-	return -EACCES;
-}
-
 int pidns_find(struct pidns *ns, const char *proc)
 {
 	int id_cnt;
@@ -102,17 +74,23 @@ int pidns_find(struct pidns *ns, const char *proc)
 	id_cnt = read_own_ids(proc, &ns->proc_tgid);
 	if (id_cnt < 0)
 		return netns_refuse(proc);
-	ns->inum = inum_of(proc, "self");
+	ns->inum = host_namespace(proc, "self", "pid");
 	if (ns->inum == FIRST_INUM)
 		ns->inum = 0;
 	if (!ns->inum)
 		return 0;
 	ns->proc_is_first = id_cnt > 1;
 	if (ns->proc_is_first) {
-		uint32_t first_inum = inum_of(proc, "1");
+		uint32_t first_inum = host_namespace(proc, "1", "pid");
 
-		if (!first_inum)
-			return refuse_hidden(proc);
+		/* our process's ids do not show which namespace it is */
+		if (!first_inum) {
+			log_error(
+				"cannot tell which pid namespace %s belongs to: no permission to inspect its process 1",
+				proc);
+			log_hint("run it with CAP_SYS_PTRACE, or mount a /proc of this namespace");
+			return -EACCES;
+		}
 		if (first_inum != FIRST_INUM)
 			return netns_refuse(proc);
 	}
@@ -145,11 +123,6 @@ uint32_t pidns_tid(const struct pidns *ns, uint32_t id)
 	if (!ns->inum)
 		return id;
 	return id < NFG_SCOPE_CNT ? ns->tids[id] : 0;
-}
-
-uint32_t pidns_tid_in_proc(const struct pidns *ns, uint32_t id)
-{
-	return ns->proc_is_first ? id : pidns_tid(ns, id);
 }
 
 uint32_t pidns_proc_id(const struct pidns *ns, uint32_t tid)
@@ -209,17 +182,13 @@ static bool inum_parse(const char *text, uint32_t *inum)
 /* The number from the target of the link /proc/PID/ns/net. Return: 0, -ESRCH, or another -errno. */
 static int inum_of_pid(const struct netns_host *host, const char *pid, uint32_t *inum)
 {
-	char path[PATH_MAX + 300];
 	char link[64];
-	ssize_t len;
+	int len = host_link(link, sizeof(link), "%s/%s/ns/net", host->proc, pid);
 
-	snprintf(path, sizeof(path), "%s/%s/ns/net", host->proc, pid);
-	len = readlink(path, link, sizeof(link) - 1);
 	if (len < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
+		return len == -ENOENT ? -ESRCH : len;
 	if (!len)
 		return -EACCES; /* since 5.10 */
-	link[len] = '\0';
 	return inum_parse(link, inum) ? 0 : -EINVAL;
 }
 
@@ -276,27 +245,12 @@ static void names_add(const struct netns_host *host, struct holders *holders)
 		closedir(dir);
 }
 
-static void comm_add(const struct netns_host *host, const char *pid, struct strbuf *line)
-{
-	char path[PATH_MAX + 300];
-	char comm[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s/comm", host->proc, pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(comm, sizeof(comm), file))
-		strcpy(comm, "?");
-	if (file)
-		fclose(file);
-	comm[strcspn(comm, "\n")] = '\0';
-	strbuf_printf(line, "%s (%s)", pid, comm);
-}
-
 /* Add one process of each namespace that has no name. */
 static void pids_add(const struct netns_host *host, struct holders *holders)
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(host->proc);
+	char comm[32];
 	uint32_t inum;
 
 	while (dir && holders->cnt < CANDIDATES_SHOWN && (entry = readdir(dir))) {
@@ -304,7 +258,8 @@ static void pids_add(const struct netns_host *host, struct holders *holders)
 		    holders_has(holders, inum))
 			continue;
 		holders_add(holders, inum);
-		comm_add(host, entry->d_name, &holders->line);
+		host_comm(host->proc, entry->d_name, comm, sizeof(comm));
+		strbuf_printf(&holders->line, "%s (%s)", entry->d_name, comm);
 	}
 	if (dir)
 		closedir(dir);
@@ -389,15 +344,11 @@ static int resolve_inum(const struct netns_host *host, uint32_t number, uint32_t
 static int netns_resolve_path(const struct netns_host *host, const char *text, uint32_t *inum)
 {
 	char link[64];
-	ssize_t len;
+	int len = host_link(link, sizeof(link), "%s", text);
 	int err;
 
-	len = readlink(text, link, sizeof(link) - 1);
-	if (len > 0) {
-		link[len] = '\0';
-		if (inum_parse(link, inum))
-			return 0;
-	}
+	if (len > 0 && inum_parse(link, inum))
+		return 0;
 	err = len ? host->inum_of(text, inum) : -EACCES;
 	return err ? explain(host, text, err == -ENOTDIR ? -ENOENT : err) : 0;
 }

@@ -63,9 +63,6 @@ void pidns_take(struct pidns *ns, uint32_t id, uint32_t tid);
 /* pidns_tid - the tid of the task with @id in our namespace; 0: unknown. */
 uint32_t pidns_tid(const struct pidns *ns, uint32_t id);
 
-/* pidns_tid_in_proc - the tid of the task with @id in /proc; 0: unknown. */
-uint32_t pidns_tid_in_proc(const struct pidns *ns, uint32_t id);
-
 /* pidns_proc_id - the task's id in /proc; 0: it has none there, or it is unknown. */
 uint32_t pidns_proc_id(const struct pidns *ns, uint32_t tid);
 

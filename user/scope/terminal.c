@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/host.h"
+
 #define PTS_MAJOR     136 /* UNIX98_PTY_SLAVE_MAJOR; the index is the minor number */
 #define ANCESTORS_MAX 64
 #define NO_TTY        (-1)
@@ -22,14 +24,11 @@ struct process {
 /* pid (comm) state ppid pgrp session tty_nr; a comm may hold parentheses and blanks */
 static int process_read(const char *proc, uint32_t tgid, struct process *p)
 {
-	char path[PATH_MAX];
+	FILE *file = host_open("%s/%u/stat", proc, tgid);
 	char line[512];
 	const char *rest;
 	unsigned int tty;
-	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%u/stat", proc, tgid);
-	file = fopen(path, "re");
 	if (!file)
 		return -errno;
 	rest = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
@@ -42,32 +41,15 @@ static int process_read(const char *proc, uint32_t tgid, struct process *p)
 	return 0;
 }
 
-/* ---- descriptors ---- */
-
-/* The target of descriptor @fd of process @tgid: a path, or "socket:[INODE]". */
-static bool fd_target(const char *proc, uint32_t tgid, const char *fd, char *out, size_t size)
-{
-	char path[PATH_MAX];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc, tgid, fd);
-	len = readlink(path, out, size - 1);
-	if (len < 0)
-		return false;
-	out[len] = '\0';
-	return true;
-}
+/* ---- descriptors: links to a path, or to "socket:[INODE]" ---- */
 
 /* The terminal whose master is descriptor @fd, or NO_TTY. */
 static int master_of(const char *proc, uint32_t tgid, const char *fd)
 {
+	FILE *file = host_open("%s/%u/fdinfo/%s", proc, tgid, fd);
 	int tty = NO_TTY;
-	char path[PATH_MAX];
 	char line[128];
-	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc, tgid, fd);
-	file = fopen(path, "re");
 	if (!file)
 		return NO_TTY;
 	while (fgets(line, sizeof(line), file)) {
@@ -76,13 +58,6 @@ static int master_of(const char *proc, uint32_t tgid, const char *fd)
 	}
 	fclose(file);
 	return tty;
-}
-
-static bool is_ptmx(const char *target)
-{
-	size_t len = strlen(target);
-
-	return len >= 5 && !strcmp(target + len - 5, "/ptmx");
 }
 
 struct ttys {
@@ -112,14 +87,21 @@ static bool holds_one(const char *proc, uint32_t tgid, const struct ttys *ttys)
 	dir = opendir(path);
 	if (!dir)
 		return false;
-	while (!found && (entry = readdir(dir)))
-		found = fd_target(proc, tgid, entry->d_name, target, sizeof(target)) &&
-			is_ptmx(target) && ttys_have(ttys, master_of(proc, tgid, entry->d_name));
+	while (!found && (entry = readdir(dir))) {
+		int len =
+			host_link(target, sizeof(target), "%s/%u/fd/%s", proc, tgid, entry->d_name);
+
+		found = len >= 5 && !strcmp(target + len - 5, "/ptmx") &&
+			ttys_have(ttys, master_of(proc, tgid, entry->d_name));
+	}
 	closedir(dir);
 	return found;
 }
 
-static void add_sockets(struct terminal *term, const char *proc, uint32_t tgid)
+/* ---- processes ---- */
+
+/* Add a process and its sockets. Return: whether it is new. */
+static bool add_holder(struct terminal *term, const char *proc, uint32_t tgid)
 {
 	const struct dirent *entry;
 	char path[PATH_MAX];
@@ -127,23 +109,6 @@ static void add_sockets(struct terminal *term, const char *proc, uint32_t tgid)
 	unsigned long long inode;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", proc, tgid);
-	dir = opendir(path);
-	if (!dir)
-		return;
-	while ((entry = readdir(dir)) && term->socket_cnt < TERMINAL_SOCKETS_MAX) {
-		if (fd_target(proc, tgid, entry->d_name, target, sizeof(target)) &&
-		    sscanf(target, "socket:[%llu]", &inode) == 1)
-			term->sockets[term->socket_cnt++] = inode;
-	}
-	closedir(dir);
-}
-
-/* ---- processes ---- */
-
-/* Return: whether it is new. */
-static bool add_holder(struct terminal *term, const char *proc, uint32_t tgid)
-{
 	for (size_t i = 0; i < term->holder_cnt; i++) {
 		if (term->holders[i] == tgid)
 			return false;
@@ -151,7 +116,16 @@ static bool add_holder(struct terminal *term, const char *proc, uint32_t tgid)
 	if (term->holder_cnt == TERMINAL_HOLDERS_MAX)
 		return false;
 	term->holders[term->holder_cnt++] = tgid;
-	add_sockets(term, proc, tgid);
+	snprintf(path, sizeof(path), "%s/%u/fd", proc, tgid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)) && term->socket_cnt < TERMINAL_SOCKETS_MAX) {
+		if (host_link(target, sizeof(target), "%s/%u/fd/%s", proc, tgid, entry->d_name) >=
+			    0 &&
+		    sscanf(target, "socket:[%llu]", &inode) == 1)
+			term->sockets[term->socket_cnt++] = inode;
+	}
+	if (dir)
+		closedir(dir);
 	return true;
 }
 
@@ -185,16 +159,12 @@ static bool is_alike(const char *proc, uint32_t tgid, uint32_t other)
 
 	for (int i = 0; i < 2; i++) {
 		char path[PATH_MAX];
-		ssize_t len;
 
 		snprintf(path, sizeof(path), "%s/%u", proc, tgids[i]);
 		if (stat(path, &st[i]))
 			return false;
-		snprintf(path, sizeof(path), "%s/%u/exe", proc, tgids[i]);
-		len = readlink(path, exe[i], PATH_MAX - 1);
-		if (len < 0)
+		if (host_link(exe[i], PATH_MAX, "%s/%u/exe", proc, tgids[i]) < 0)
 			return false;
-		exe[i][len] = '\0';
 	}
 	return st[0].st_uid == st[1].st_uid && !strcmp(exe[0], exe[1]);
 }

@@ -218,8 +218,7 @@ static int scan(struct taskscope *sc)
 	sc->proc_cnt = 0;
 	suspect_hidden(sc);
 	for (size_t i = 0; i < sc->target_cnt; i++) {
-		int cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true,
-				      add_proc, sc);
+		int cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, add_proc, sc);
 
 		if (cnt < 0 && cnt != -ENOENT) /* a removed one may come back */
 			return cnt;
@@ -673,8 +672,7 @@ static bool put_empty(struct strbuf *out, const struct taskscope *sc)
 			continue; /* removed */
 		has_any = true;
 		cgroup_release(&cg);
-		cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, CGROUP_PROCS, true, ignore,
-				  NULL);
+		cnt = cgroup_pids(&sc->cgroup_host, sc->targets[i].path, ignore, NULL);
 		if (cnt != 0)
 			return false;
 	}
