@@ -98,22 +98,6 @@ static void end_in_place(struct callstack *cs, struct callstack_stats *stats,
 		shrink(cs, stats, at - 1);
 }
 
-/* A call set aside has ended if another call takes its place. */
-static void end_aside(struct callstack *cs, struct callstack_stats *stats, uint16_t frame)
-{
-	for (uint32_t at = cs->cnt; at-- > 0 && !is_site(frame);) {
-		if (cs->frames[at].frame == frame) {
-			shrink(cs, stats, at);
-			return;
-		}
-	}
-}
-
-static int reserve(struct callstack *cs)
-{
-	return VEC_RESERVE(cs->frames, cs->cap, (size_t)cs->cnt + 1);
-}
-
 /*
  * The number of the stack that contains the new frame. Return: 0: more stacks than a task has, so some of these calls
  * are over.
@@ -134,6 +118,7 @@ int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
 			 const struct callstack_losses *losses, const struct event *ev,
 			 uint64_t user)
 {
+	uint32_t at;
 	uint16_t run;
 
 	runs(cs, stats);
@@ -145,13 +130,18 @@ int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
 		run = 1;
 	}
 	if (cs->cnt == cs->aside_cnt) {
-		end_aside(cs, stats, ev->frame);
+		/* a call set aside has ended if another call takes its place */
+		at = cs->cnt;
+		while (at > 0 && cs->frames[at - 1].frame != ev->frame)
+			at--;
+		if (at && !is_site(ev->frame))
+			shrink(cs, stats, at - 1);
 	} else if (callstack_depth(cs) == CALLSTACK_DEPTH_MAX) {
 		cs->deep_cnt++;
 		stats->deep_cnt++;
 		return CALLSTACK_DEPTH_MAX;
 	}
-	if (reserve(cs))
+	if (VEC_RESERVE(cs->frames, cs->cap, (size_t)cs->cnt + 1))
 		return -ENOMEM;
 	cs->frames[cs->cnt++] = (struct callframe){
 		.time_ns = ev->time_ns - cs->slept_ns,
@@ -228,17 +218,6 @@ enum callstack_end callstack_leave_slow(struct callstack *cs, struct callstack_s
 	return CALLSTACK_PAIR;
 }
 
-static void wakes(struct callstack *cs, struct callstack_stats *stats, const struct event *ev)
-{
-	if (cs->is_out && ev->time_ns >= cs->out_ns)
-		cs->slept_ns += ev->time_ns - cs->out_ns;
-	else
-		set_aside(
-			cs,
-			stats); /* its EVENT_OUT is missing, or later: the length of the sleep is unknown */
-	cs->is_out = false;
-}
-
 void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		    const struct callstack_losses *losses, const struct event *ev)
 {
@@ -250,7 +229,12 @@ void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		cs->out_ns = ev->time_ns;
 		break;
 	case EVENT_IN:
-		wakes(cs, stats, ev);
+		/* if its EVENT_OUT is missing, or later, the length of the sleep is unknown */
+		if (cs->is_out && ev->time_ns >= cs->out_ns)
+			cs->slept_ns += ev->time_ns - cs->out_ns;
+		else
+			set_aside(cs, stats);
+		cs->is_out = false;
 		break;
 	case EVENT_DOUBT:
 	case EVENT_SURE:
@@ -308,33 +292,26 @@ void stackwatch_release(struct stackwatch *sw)
 	*sw = (struct stackwatch){ 0 };
 }
 
-/* Whether the call lies on the same stack as the previous one. */
-static bool callstack_follows(const struct stackwatch *sw, const struct stackwatch_cpu *cpu,
-			      const struct event *ev)
-{
-	return cpu->is_followed && cpu->tid == ev->tid &&
-	       cpu->frame / sw->stack_bytes == ev->frame / sw->stack_bytes &&
-	       abs(cpu->frame - ev->frame) <= STEP_MAX_BYTES;
-}
-
-static void callstack_take(struct stackwatch *sw, const struct event *ev)
-{
-	struct stackwatch_cpu *cpu = &sw->cpus[ev->cpu];
-	const uint32_t left_bytes = ev->frame % sw->stack_bytes;
-
-	if (left_bytes < sw->stack_bytes / 4 * 3 && !callstack_follows(sw, cpu, ev))
-		return;
-	*cpu = (struct stackwatch_cpu){ ev->tid, ev->frame, true };
-	if (left_bytes < sw->least_bytes) {
-		sw->least_bytes = left_bytes;
-		sw->func_id = ev->func_id;
-	}
-}
-
 void stackwatch_feed(struct stackwatch *sw, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt && sw->stack_bytes; i++) {
-		if (event_is_call(&events[i]) && events[i].cpu < sw->cpu_cnt)
-			callstack_take(sw, &events[i]);
+		const struct event *ev = &events[i];
+		const uint32_t left_bytes = ev->frame % sw->stack_bytes;
+		struct stackwatch_cpu *cpu;
+		bool is_same_stack;
+
+		if (!event_is_call(ev) || ev->cpu >= sw->cpu_cnt)
+			continue;
+		cpu = &sw->cpus[ev->cpu];
+		is_same_stack = cpu->is_followed && cpu->tid == ev->tid &&
+				cpu->frame / sw->stack_bytes == ev->frame / sw->stack_bytes &&
+				abs(cpu->frame - ev->frame) <= STEP_MAX_BYTES;
+		if (left_bytes < sw->stack_bytes / 4 * 3 && !is_same_stack)
+			continue;
+		*cpu = (struct stackwatch_cpu){ ev->tid, ev->frame, true };
+		if (left_bytes < sw->least_bytes) {
+			sw->least_bytes = left_bytes;
+			sw->func_id = ev->func_id;
+		}
 	}
 }

@@ -116,19 +116,6 @@ void governor_free(struct governor *gv)
 	free(gv);
 }
 
-static void governor_count_event(struct governor *gv, uint64_t time_ns)
-{
-	if (second_is_over(&gv->second, time_ns)) {
-		if (gv->second.event_cnt > gv->fullest_ended_cnt)
-			gv->fullest_ended_cnt = gv->second.event_cnt;
-		second_begin(&gv->second, time_ns);
-		gv->second_last_ns = time_ns;
-	}
-	if (time_ns > gv->second_last_ns)
-		gv->second_last_ns = time_ns;
-	gv->second.event_cnt++;
-}
-
 /* Functions that are left out count neither as callers nor as callees, because they are about to be detached. */
 static void count_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
 {
@@ -139,7 +126,15 @@ static void count_call(struct governor *gv, struct cpu_load *cpu, const struct e
 		return;
 	}
 	gv->in_cnt++;
-	governor_count_event(gv, ev->time_ns);
+	if (second_is_over(&gv->second, ev->time_ns)) {
+		if (gv->second.event_cnt > gv->fullest_ended_cnt)
+			gv->fullest_ended_cnt = gv->second.event_cnt;
+		second_begin(&gv->second, ev->time_ns);
+		gv->second_last_ns = ev->time_ns;
+	}
+	if (ev->time_ns > gv->second_last_ns)
+		gv->second_last_ns = ev->time_ns;
+	gv->second.event_cnt++;
 	if (ev->kind == EVENT_ENTRY) {
 		func->call_cnt++;
 		cpu->open_func = ev->func_id;
@@ -153,13 +148,6 @@ static void count_call(struct governor *gv, struct cpu_load *cpu, const struct e
 static void refuse_held(struct cpu_load *cpu)
 {
 	cpu->refused_cnt += cpu->held->cnt;
-	cpu->held->cnt = 0;
-}
-
-static void count_held(struct governor *gv, struct cpu_load *cpu)
-{
-	for (uint32_t i = 0; i < cpu->held->cnt; i++)
-		count_call(gv, cpu, &cpu->held->events[i]);
 	cpu->held->cnt = 0;
 }
 
@@ -180,32 +168,32 @@ static void count_or_hold(struct governor *gv, struct cpu_load *cpu, const struc
 		cpu->held->events[cpu->held->cnt++] = *ev;
 		return;
 	}
-	if (!is_unsure)
-		count_held(gv, cpu);
+	if (!is_unsure) {
+		for (uint32_t i = 0; i < cpu->held->cnt; i++)
+			count_call(gv, cpu, &cpu->held->events[i]);
+		cpu->held->cnt = 0;
+	}
 	count_call(gv, cpu, ev);
-}
-
-/* Handle an entry or exit of a known function. */
-static void take_call(struct governor *gv, struct cpu_load *cpu, const struct event *ev)
-{
-	cpu->read_cnt++;
-	if (cpu->held)
-		count_or_hold(gv, cpu, ev);
-	else
-		count_call(gv, cpu, ev);
 }
 
 void governor_events(struct governor *gv, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
+		struct cpu_load *cpu;
 
 		if (ev->cpu >= gv->config.cpu_cnt)
 			continue;
+		cpu = &gv->cpus[ev->cpu];
 		if (ev->kind == EVENT_GAP || ev->kind == EVENT_LOST)
-			gv->cpus[ev->cpu].open_func = NO_FUNC; /* its callees may be missing */
-		else if (event_is_call(ev) && ev->func_id < gv->config.functab->cnt)
-			take_call(gv, &gv->cpus[ev->cpu], ev);
+			cpu->open_func = NO_FUNC; /* its callees may be missing */
+		if (!event_is_call(ev) || ev->func_id >= gv->config.functab->cnt)
+			continue;
+		cpu->read_cnt++;
+		if (cpu->held)
+			count_or_hold(gv, cpu, ev);
+		else
+			count_call(gv, cpu, ev);
 	}
 }
 
@@ -282,23 +270,19 @@ static void measure(struct governor *gv, const struct governor_sample *sample)
 		     fraction(wanted_cnt(reader_ns, refused_cnt, read_cnt), took_ns);
 }
 
-static bool may_leave_out(const struct governor *gv, size_t id)
-{
-	const struct func *func = &gv->config.functab->funcs[id];
-	const struct func_load *load = &gv->funcs[id];
-
-	return func->is_attached && !func->is_start && !func->is_named && !load->is_out &&
-	       load->call_cnt && load->leaf_cnt * 100 >= load->call_cnt * LEAF_PCT;
-}
-
 /* The hottest leaf function that has not been left out, or NO_FUNC. */
 static uint32_t hottest(const struct governor *gv)
 {
 	uint32_t best = NO_FUNC;
 
 	for (size_t i = 0; i < gv->config.functab->cnt; i++) {
-		if (may_leave_out(gv, i) &&
-		    (best == NO_FUNC || gv->funcs[i].call_cnt > gv->funcs[best].call_cnt))
+		const struct func *func = &gv->config.functab->funcs[i];
+		const struct func_load *load = &gv->funcs[i];
+
+		if (!func->is_attached || func->is_start || func->is_named || load->is_out ||
+		    !load->call_cnt || load->leaf_cnt * 100 < load->call_cnt * LEAF_PCT)
+			continue;
+		if (best == NO_FUNC || load->call_cnt > gv->funcs[best].call_cnt)
 			best = (uint32_t)i;
 	}
 	return best;
@@ -315,11 +299,6 @@ static double part_by_share(const struct governor *gv)
 	double others = here < 0.99 * gv->part_in ? 1 - here / gv->part_in : 0.01;
 
 	return aim * others / (gv->events + gv->reader - aim * here);
-}
-
-static double part_by_rate(const struct governor *gv, uint64_t rate)
-{
-	return (double)gv->config.max_events_sec * AIM_PCT / 100 / (double)rate;
 }
 
 /*
@@ -414,6 +393,7 @@ static bool find_excess(struct governor *gv, const struct governor_sample *sampl
 static bool plan(struct governor *gv, const struct governor_sample *sample)
 {
 	uint64_t took_ns = sample->now_ns - gv->loads_ns;
+	uint64_t rate = gv->leftout.measured;
 
 	if (gv->leftout.limit == LEFTOUT_OVERHEAD) {
 		if (sample->now_ns - gv->begin_ns < PLAN_NS)
@@ -421,9 +401,9 @@ static bool plan(struct governor *gv, const struct governor_sample *sample)
 		measure(gv, sample);
 		return choose(gv, part_by_share(gv));
 	}
-	if (!gv->is_planning)
-		return choose(gv, part_by_rate(gv, gv->leftout.measured));
-	return choose(gv, part_by_rate(gv, gv->in_cnt * 1000000 / (took_ns / 1000) + 1));
+	if (gv->is_planning)
+		rate = gv->in_cnt * 1000000 / (took_ns / 1000) + 1;
+	return choose(gv, (double)gv->config.max_events_sec * AIM_PCT / 100 / (double)rate);
 }
 
 enum governor_verdict governor_tick(struct governor *gv, const struct governor_sample *sample)

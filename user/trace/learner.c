@@ -75,24 +75,19 @@ bool learner_has_lost(const struct learner *ln)
 	return ln->lost_ns > latest_begin_ns(ln);
 }
 
-static bool may_go(const struct learner *ln, size_t id)
-{
-	const struct func *func = &ln->functab->funcs[id];
-
-	return func->is_attached && !func->is_start && !func->is_named && !ln->is_called[id] &&
-	       !ln->is_near[id];
-}
-
 const struct leftout *learner_decide(struct learner *ln, uint64_t now_ns)
 {
 	uint32_t stay_cnt = 0;
 	uint32_t cnt = 0;
 
 	for (size_t i = 0; i < ln->functab->cnt; i++) {
-		if (may_go(ln, i))
+		const struct func *func = &ln->functab->funcs[i];
+
+		if (func->is_attached && !func->is_start && !func->is_named && !ln->is_called[i] &&
+		    !ln->is_near[i])
 			ln->ids[cnt++] = (uint32_t)i;
 		else
-			stay_cnt += ln->functab->funcs[i].is_attached;
+			stay_cnt += func->is_attached;
 	}
 	ln->leftout = (struct leftout){
 		.time_ns = now_ns,

@@ -40,48 +40,37 @@ static void end_gaps(struct throttle *th)
 	}
 }
 
-static void drop(struct throttle *th, const struct event *ev)
-{
-	if (!th->cpu_cnts[ev->cpu]) {
-		th->cpu_cnts[ev->cpu] = 1;
-		th->gap_cnt++;
-		th->out[th->out_cnt++] =
-			(struct event){ .time_ns = ev->time_ns, .cpu = ev->cpu, .kind = EVENT_GAP };
-	}
-	th->cpu_cnts[ev->cpu]++;
-	th->dropped_cnt++;
-}
-
-/* Return: whether the call is within the limit. */
-static bool admit(struct throttle *th, const struct event *ev)
-{
-	if (second_is_over(&th->second, ev->time_ns)) {
-		end_gaps(th);
-		second_begin(&th->second, ev->time_ns);
-	}
-	if (th->second.event_cnt >= th->max_cnt)
-		return false;
-	th->second.event_cnt++;
-	return true;
-}
-
 size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt)
 {
 	th->out_cnt = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
+		const bool is_call = event_is_call(ev);
+		uint64_t *cpu_cnt = &th->cpu_cnts[ev->cpu];
 
-		if (event_is_call(ev) && !admit(th, ev)) {
-			th->last_ns = ev->time_ns;
-			drop(th, ev);
-			continue;
+		if (is_call && second_is_over(&th->second, ev->time_ns)) {
+			end_gaps(th);
+			second_begin(&th->second, ev->time_ns);
 		}
 		th->last_ns = ev->time_ns;
-		/* a gap within the gap is part of it */
-		if (th->cpu_cnts[ev->cpu] && ev->kind == EVENT_GAP)
+		if (is_call && th->second.event_cnt >= th->max_cnt) {
+			if (!*cpu_cnt) {
+				*cpu_cnt = 1;
+				th->gap_cnt++;
+				th->out[th->out_cnt++] = (struct event){ .time_ns = ev->time_ns,
+									 .cpu = ev->cpu,
+									 .kind = EVENT_GAP };
+			}
+			++*cpu_cnt;
+			th->dropped_cnt++;
 			continue;
-		if (th->cpu_cnts[ev->cpu] && (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN)) {
-			th->cpu_cnts[ev->cpu] += ev->lost_cnt;
+		}
+		th->second.event_cnt += is_call;
+		/* a gap within the gap is part of it */
+		if (*cpu_cnt && ev->kind == EVENT_GAP)
+			continue;
+		if (*cpu_cnt && (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN)) {
+			*cpu_cnt += ev->lost_cnt;
 			continue;
 		}
 		th->out[th->out_cnt++] = *ev;
@@ -110,16 +99,11 @@ static uint64_t moving_ns(const struct windows *w)
 	return w->attach_ns + w->detach_ns;
 }
 
-static uint64_t cycle_ns(const struct windows *w)
-{
-	const uint64_t long_ns = moving_ns(w) * ATTACH_PART * 100 / w->pct;
-
-	return long_ns > CYCLE_MIN_NS ? long_ns : CYCLE_MIN_NS;
-}
-
 static uint64_t window_ns(const struct windows *w)
 {
-	const uint64_t share_ns = cycle_ns(w) * w->pct / 100;
+	const uint64_t long_ns = moving_ns(w) * ATTACH_PART * 100 / w->pct;
+	const uint64_t cycle_ns = long_ns > CYCLE_MIN_NS ? long_ns : CYCLE_MIN_NS;
+	const uint64_t share_ns = cycle_ns * w->pct / 100;
 
 	return share_ns > moving_ns(w) + WINDOW_MIN_NS ? share_ns - moving_ns(w) : WINDOW_MIN_NS;
 }
@@ -200,16 +184,6 @@ static void put_names(struct strbuf *out, const struct leftout *lo, const struct
 	}
 }
 
-/* A list of thousands of names would be useless. */
-static void put_learned(struct strbuf *out, const struct leftout *lo)
-{
-	strbuf_printf(out, "left out %zu %s, not called within ", lo->func_cnt,
-		      plural(lo->func_cnt, "function", "functions"));
-	seconds_put(out, lo->max, 3);
-	strbuf_printf(out, ", nor called by those that were: %" PRIu64 " stay, --learn",
-		      lo->measured);
-}
-
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab)
 {
 	if (lo->limit == LEFTOUT_WINDOW) {
@@ -223,7 +197,12 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 		return;
 	}
 	if (lo->limit == LEFTOUT_LEARNED) {
-		put_learned(out, lo);
+		/* a list of thousands of names would be useless */
+		strbuf_printf(out, "left out %zu %s, not called within ", lo->func_cnt,
+			      plural(lo->func_cnt, "function", "functions"));
+		seconds_put(out, lo->max, 3);
+		strbuf_printf(out, ", nor called by those that were: %" PRIu64 " stay, --learn",
+			      lo->measured);
 		return;
 	}
 	if (lo->is_end)

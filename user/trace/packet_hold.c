@@ -75,7 +75,8 @@ static int hold_grow(struct packet_hold *hold)
 	return 0;
 }
 
-static void drop_tree(struct packet_hold *hold, uint32_t cpu)
+/* Drop the open tree. @reason_cnt: counts such trees. */
+static void drop_tree(struct packet_hold *hold, uint32_t cpu, uint64_t *reason_cnt)
 {
 	for (uint64_t pos = hold->open_at[cpu]; pos != hold->head; pos++) {
 		struct slot *slot = hold_slot_at(hold, pos);
@@ -85,6 +86,7 @@ static void drop_tree(struct packet_hold *hold, uint32_t cpu)
 			slot->is_dropped = true;
 	}
 	hold->open_at[cpu] = NONE;
+	++*reason_cnt;
 }
 
 /* End the open tree without a verdict, before the newest event, which may begin another tree. */
@@ -92,8 +94,7 @@ static void restart(struct packet_hold *hold, const struct event *ev)
 {
 	uint64_t newest = hold->head - 1;
 
-	hold->stats.unknown_cnt++;
-	drop_tree(hold, ev->cpu);
+	drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
 	hold_slot_at(hold, newest)->is_dropped = false;
 	if (ev->flags & EVENT_TREE_UNSURE)
 		hold->open_at[ev->cpu] = newest;
@@ -109,44 +110,33 @@ static void end_tree(struct packet_hold *hold, const struct event *ev)
 		hold->is_doubtful[ev->cpu] = ev->kind == EVENT_DOUBT;
 	else if (ev->kind != EVENT_LOST && ev->kind != EVENT_GAP)
 		return;
-	if (hold->open_at[ev->cpu] == NONE)
-		return;
-	hold->stats.unknown_cnt++;
-	drop_tree(hold, ev->cpu);
-}
-
-static void judge_tree(struct packet_hold *hold, const struct event *ev)
-{
-	uint64_t *open_at = &hold->open_at[ev->cpu];
-	bool is_root = ev->flags & EVENT_TREE_ROOT;
-
-	if (*open_at == NONE) {
-		if (ev->flags & EVENT_TREE_UNSURE)
-			*open_at = hold->head - 1;
-		else if (ev->flags & EVENT_TREE_DROP) /* its beginning was lost */
-			hold_slot_at(hold, hold->head - 1)->is_dropped = true;
-	} else if (ev->flags & EVENT_TREE_DROP) {
-		hold->stats.dropped_cnt++;
-		drop_tree(hold, ev->cpu);
-	} else if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY)) {
-		restart(hold, ev); /* the exit of its root was lost */
-	} else if (!(ev->flags & EVENT_TREE_UNSURE)) {
-		*open_at = NONE; /* in scope */
-	} else if (is_root) {
-		hold->stats.unknown_cnt++;
-		drop_tree(hold, ev->cpu);
-	}
+	if (hold->open_at[ev->cpu] != NONE)
+		drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
 }
 
 /* Update the CPU's tree for the event that was just queued. */
 static void judge(struct packet_hold *hold, const struct event *ev)
 {
+	uint64_t *open_at = &hold->open_at[ev->cpu];
+	bool is_root = ev->flags & EVENT_TREE_ROOT;
+
 	if (hold->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
-		hold->stats.unknown_cnt += (ev->flags & EVENT_TREE_ROOT) && ev->kind == EVENT_ENTRY;
+		hold->stats.unknown_cnt += is_root && ev->kind == EVENT_ENTRY;
 		hold_slot_at(hold, hold->head - 1)->is_dropped = true;
-		return;
+	} else if (*open_at == NONE) {
+		if (ev->flags & EVENT_TREE_UNSURE)
+			*open_at = hold->head - 1;
+		else if (ev->flags & EVENT_TREE_DROP) /* its beginning was lost */
+			hold_slot_at(hold, hold->head - 1)->is_dropped = true;
+	} else if (ev->flags & EVENT_TREE_DROP) {
+		drop_tree(hold, ev->cpu, &hold->stats.dropped_cnt);
+	} else if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY)) {
+		restart(hold, ev); /* the exit of its root was lost */
+	} else if (!(ev->flags & EVENT_TREE_UNSURE)) {
+		*open_at = NONE; /* in scope */
+	} else if (is_root) {
+		drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
 	}
-	judge_tree(hold, ev);
 }
 
 int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_t cnt)
@@ -168,10 +158,8 @@ int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_
 void packet_hold_finish(struct packet_hold *hold)
 {
 	for (uint32_t i = 0; i < hold->cpu_cnt; i++) {
-		if (hold->open_at[i] == NONE)
-			continue;
-		hold->stats.unknown_cnt++;
-		drop_tree(hold, i);
+		if (hold->open_at[i] != NONE)
+			drop_tree(hold, i, &hold->stats.unknown_cnt);
 	}
 }
 

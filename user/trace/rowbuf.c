@@ -5,8 +5,6 @@
 
 #include "base/vec.h"
 
-#define TEXT_NOTE 5
-
 static void texts_of(struct row *row, struct text *texts[ROWBUF_TEXT_CNT])
 {
 	texts[0] = &row->task.comm;
@@ -14,7 +12,7 @@ static void texts_of(struct row *row, struct text *texts[ROWBUF_TEXT_CNT])
 	texts[2] = &row->name;
 	texts[3] = &row->module;
 	texts[4] = &row->args_text;
-	texts[TEXT_NOTE] = &row->note;
+	texts[5] = &row->note;
 	texts[6] = &row->flags;
 	texts[7] = &row->text;
 }

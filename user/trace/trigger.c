@@ -165,26 +165,20 @@ static bool has_func(void *ctx, const char *name)
 	return false;
 }
 
-static const char *pattern_of(const struct trigger_cond *cond, const struct functab *functab)
-{
-	const char *rule;
-
-	if (cond->what == TRIGGER_FUNCS)
-		return cond->pattern;
-	rule = trigger_wants(cond, has_func, (void *)functab);
-	return rule ? rule + 1 : "";
-}
-
 static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab *functab)
 {
 	const struct trigger_cond *cond = &t->rule->conds[idx];
 	uint16_t *const masks = cond->longer_ns ? t->longer : t->often;
-	const char *pattern;
+	const char *pattern = cond->pattern;
 	bool found = false;
 
 	if (cond->what == TRIGGER_LOSSES)
 		return true;
-	pattern = pattern_of(cond, functab);
+	if (cond->what == TRIGGER_DROPS) {
+		const char *rule = trigger_wants(cond, has_func, (void *)functab);
+
+		pattern = rule ? rule + 1 : "";
+	}
 	for (size_t i = 0; i < functab->cnt; i++) {
 		if (!glob_match(pattern, functab->funcs[i].name.ptr))
 			continue;
@@ -316,11 +310,6 @@ static void open_remove(struct trigger *t, struct open *open)
 	hash_add(&t->by_task, hash_u64(open->task), item); /* cannot fail: two were removed */
 }
 
-static bool is_cpu_in_doubt(const struct trigger *t, const struct event *ev)
-{
-	return t->doubts[ev->cpu / 64] & 1ull << ev->cpu % 64;
-}
-
 static void put_doubt(struct trigger *t, const struct event *ev, bool is_on)
 {
 	const uint64_t bit = 1ull << ev->cpu % 64;
@@ -386,7 +375,7 @@ static int call_begin(struct trigger *t, const struct event *ev)
 		.due_ns = next_due(t, ev->func_id, ev->time_ns, 0),
 		.call = event_call(ev),
 		.tid = ev->tid,
-		.is_doubtful = is_cpu_in_doubt(t, ev),
+		.is_doubtful = t->doubts[ev->cpu / 64] & 1ull << ev->cpu % 64,
 	};
 	err = hash_add(&t->by_task, hash_u64(open->task), t->open_cnt);
 	if (err)
@@ -395,16 +384,6 @@ static int call_begin(struct trigger *t, const struct event *ev)
 	if (open->due_ns < t->due_ns)
 		t->due_ns = open->due_ns;
 	return 0;
-}
-
-static void call_end(struct trigger *t, const struct event *ev)
-{
-	struct open *open = open_find(t, ev);
-
-	if (!open)
-		return;
-	open_look(t, open, ev->time_ns);
-	open_remove(t, open);
 }
 
 /* Returns may be lost, and a call would seem to take long. */
@@ -449,7 +428,7 @@ static void look_at_open(struct trigger *t)
 
 static int feed_call(struct trigger *t, const struct event *ev)
 {
-	int err = 0;
+	struct open *open;
 
 	if (ev->func_id >= t->func_cnt)
 		return 0;
@@ -460,27 +439,13 @@ static int feed_call(struct trigger *t, const struct event *ev)
 	if (!t->longer[ev->func_id])
 		return 0;
 	if (ev->kind == EVENT_ENTRY)
-		err = call_begin(t, ev);
-	else
-		call_end(t, ev);
-	return err;
-}
-
-/* The lost events may have included the end of a doubt. */
-static void trigger_feed_lost(struct trigger *t, const struct event *ev)
-{
-	trigger_forget(t);
-	put_doubt(t, ev, false);
-	for (uint32_t i = 0; i < t->rule->cnt; i++) {
-		if (t->rule->conds[i].what == TRIGGER_LOSSES)
-			rate_add(t, i, ev, ev->lost_cnt);
+		return call_begin(t, ev);
+	open = open_find(t, ev);
+	if (open) {
+		open_look(t, open, ev->time_ns);
+		open_remove(t, open);
 	}
-}
-
-static void feed_doubt(struct trigger *t, const struct event *ev)
-{
-	forget_task(t, ev);
-	put_doubt(t, ev, ev->kind == EVENT_DOUBT);
+	return 0;
 }
 
 static int trigger_feed_one(struct trigger *t, const struct event *ev)
@@ -493,11 +458,18 @@ static int trigger_feed_one(struct trigger *t, const struct event *ev)
 		trigger_forget(t);
 		break;
 	case EVENT_LOST:
-		trigger_feed_lost(t, ev);
+		trigger_forget(t);
+		/* the lost events may have included the end of a doubt */
+		put_doubt(t, ev, false);
+		for (uint32_t i = 0; i < t->rule->cnt; i++) {
+			if (t->rule->conds[i].what == TRIGGER_LOSSES)
+				rate_add(t, i, ev, ev->lost_cnt);
+		}
 		break;
 	case EVENT_DOUBT:
 	case EVENT_SURE:
-		feed_doubt(t, ev);
+		forget_task(t, ev);
+		put_doubt(t, ev, ev->kind == EVENT_DOUBT);
 		break;
 	}
 	return 0;
