@@ -43,14 +43,14 @@ static void add_errnos(struct suggest *near)
 	}
 }
 
-/* Whether @missing is the number of a comparison, not the name. */
-static bool filter_is_symbol(const struct filter *filter, struct text missing)
+/* The comparison with the symbol @missing; NULL: it is the name in a comparison, not the number. */
+static const struct filter_node *compared_with(const struct filter *filter, struct text missing)
 {
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
 		if (filter->nodes[i].symbol.len && filter->nodes[i].symbol.ptr == missing.ptr)
-			return true;
+			return &filter->nodes[i];
 	}
-	return false;
+	return NULL;
 }
 
 static void add_proto(const struct proto_table *protos, const struct proto *proto, bool is_symbol,
@@ -66,53 +66,29 @@ static void add_proto(const struct proto_table *protos, const struct proto *prot
 		proto_enumerators(protos, &proto->ret, add_text, near);
 }
 
-/* Whether it is compared with a result, where errors are negative. */
-static bool is_of_result(const struct filter *filter, struct text missing)
-{
-	for (uint32_t i = 0; i < filter->node_cnt; i++) {
-		const struct filter_node *node = &filter->nodes[i];
-
-		if (node->symbol.len && node->symbol.ptr == missing.ptr &&
-		    filter_is_retval(node->name))
-			return true;
-	}
-	return false;
-}
-
 const char *filter_suggest(const struct filter *filter, const struct proto_table *protos,
 			   uint32_t func_id, struct text missing)
 {
-	const bool is_number = filter_is_symbol(filter, missing);
+	const struct filter_node *node = compared_with(filter, missing);
 	char word[SUGGEST_NAME_BYTES];
 	const struct proto *proto;
 	struct suggest near;
 
 	snprintf(word, sizeof(word), "%.*s", (int)missing.len, missing.ptr);
 	suggest_begin(&near, word);
-	if (is_number)
+	if (node)
 		add_errnos(&near);
-	if (near.cnt && is_of_result(filter, missing))
-		return suggest_text_with(&near, "-");
-	if (!is_number)
+	else
 		suggest_add(&near, "retval");
+	/* in results errors are negative */
+	if (node && near.cnt && filter_is_retval(node->name))
+		return suggest_text_with(&near, "-");
 	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
 		if (func_id == FILTER_ANY_FUNC || i == func_id)
-			add_proto(protos, proto, is_number, &near);
+			add_proto(protos, proto, node, &near);
 	}
 	/* spelled correctly, but an argument of other functions */
 	return near.cnt && !near.least ? "" : suggest_text(&near);
-}
-
-/* filter_suggest_errno - the errnos with names near @name (suggest.h). */
-static const char *filter_suggest_errno(struct text name)
-{
-	char word[SUGGEST_NAME_BYTES];
-	struct suggest near;
-
-	snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
-	suggest_begin(&near, word);
-	add_errnos(&near);
-	return suggest_text(&near);
 }
 
 /* ---- evaluating a filter for a call: in user space, and as BPF instructions ---- */
@@ -217,16 +193,6 @@ static int64_t number_of(const struct filter_node *node, const struct proto_tabl
 	return __builtin_add_overflow(number, node->number, &number) ? INT64_MAX : number;
 }
 
-/* A wide value that is an error is less than any other value. */
-static bool is_wide_less(uint64_t value, int64_t number)
-{
-	bool is_error = value >= (uint64_t)ERROR_MIN;
-
-	if (number > 0)
-		return is_error || value < (uint64_t)number;
-	return is_error && (!number || value < (uint64_t)number);
-}
-
 static bool compares(const struct filter_node *node, const struct proto_table *protos,
 		     const struct proto *proto, const uint64_t *values)
 {
@@ -235,6 +201,7 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 	const unsigned int unused_bits = filter_is_wide(type) ? 0 : 64 - 8u * type->bytes;
 	uint64_t value = values[idx] << unused_bits;
 	const int64_t number = number_of(node, protos, type);
+	bool is_error;
 
 	value = filter_is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits)
 				       : value >> unused_bits;
@@ -242,7 +209,13 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 		return value == (uint64_t)number;
 	if (node->op == FILTER_BITS)
 		return value & (uint64_t)number;
-	return filter_is_wide(type) ? is_wide_less(value, number) : (int64_t)value < number;
+	if (!filter_is_wide(type))
+		return (int64_t)value < number;
+	/* a wide value that is an error is less than any other value */
+	is_error = value >= (uint64_t)ERROR_MIN;
+	if (number > 0)
+		return is_error || value < (uint64_t)number;
+	return is_error && (!number || value < (uint64_t)number);
 }
 
 /* The parser limits the depth of the recursion. */
@@ -379,18 +352,6 @@ static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 	}
 }
 
-static void filter_resolve(struct coder *c)
-{
-	for (uint32_t i = 0; i < c->cnt; i++) {
-		struct bpf_insn *insn = &c->insns[i];
-
-		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_EXIT)
-			insn->off = (int16_t)(c->labels[insn->off] - i - 1);
-		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM))
-			i++; /* skip the second half */
-	}
-}
-
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
 		     uint32_t func_id, struct bpf_insn *insns)
 {
@@ -406,7 +367,14 @@ uint32_t filter_code(const struct filter *filter, const struct proto_table *prot
 	place(&c, no);
 	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 0);
 	filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	filter_resolve(&c);
+	for (uint32_t i = 0; i < c.cnt; i++) {
+		struct bpf_insn *insn = &insns[i];
+
+		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_EXIT)
+			insn->off = (int16_t)(c.labels[insn->off] - i - 1);
+		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM))
+			i++; /* skip the second half */
+	}
 	return c.cnt;
 }
 
@@ -511,31 +479,12 @@ static void filter_take_digits(struct reader *r, bool is_negative, bool is_order
 		node->number = (int64_t)(is_negative ? 0 - number : number);
 }
 
-/* A name after a minus sign. */
-static void fail_errno(struct reader *r, struct text name)
-{
-	static char why[200];
-	const char *near = filter_suggest_errno(name);
-
-	snprintf(why, sizeof(why), "has '-%.*s', which is neither a number nor an errno%s%s%s",
-		 name.len > 40 ? 40 : (int)name.len, name.ptr, *near ? "; did you mean -" : "",
-		 near, *near ? "?" : "");
-	filter_fail(r, why);
-}
-
-static void fail_positive(struct reader *r, struct text name)
-{
-	static char why[160];
-
-	snprintf(
-		why, sizeof(why),
-		"compares retval with %.*s, but functions return errors as negative numbers; did you mean -%.*s?",
-		(int)name.len, name.ptr, (int)name.len, name.ptr);
-	filter_fail(r, why);
-}
-
 static void filter_take_number(struct reader *r, bool is_ordered, struct filter_node *node)
 {
+	static char why[200];
+	char word[SUGGEST_NAME_BYTES];
+	struct suggest near;
+	const char *text;
 	bool is_negative = filter_take(r, "-");
 	struct text name = filter_take_name(r);
 
@@ -544,11 +493,23 @@ static void filter_take_number(struct reader *r, bool is_ordered, struct filter_
 	} else if (!name.len) {
 		filter_fail(r, "has a comparison without a number");
 	} else if (!is_negative && errno_of(name) && filter_is_retval(node->name)) {
-		fail_positive(r, name);
+		snprintf(
+			why, sizeof(why),
+			"compares retval with %.*s, but functions return errors as negative numbers; did you mean -%.*s?",
+			(int)name.len, name.ptr, (int)name.len, name.ptr);
+		filter_fail(r, why);
 	} else if (errno_of(name)) {
 		node->number = is_negative ? -errno_of(name) : errno_of(name);
 	} else if (is_negative) {
-		fail_errno(r, name);
+		snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
+		suggest_begin(&near, word);
+		add_errnos(&near);
+		text = suggest_text(&near);
+		snprintf(why, sizeof(why),
+			 "has '-%.*s', which is neither a number nor an errno%s%s%s",
+			 name.len > 40 ? 40 : (int)name.len, name.ptr,
+			 *text ? "; did you mean -" : "", text, *text ? "?" : "");
+		filter_fail(r, why);
 	} else {
 		node->symbol = name;
 	}
@@ -604,7 +565,7 @@ static uint32_t take_comparison(struct reader *r)
 
 /* ---- combinations ---- */
 
-static uint32_t take_or(struct reader *r);
+static uint32_t take_list(struct reader *r, enum filter_op op);
 
 static uint32_t take_unary(struct reader *r)
 {
@@ -615,7 +576,7 @@ static uint32_t take_unary(struct reader *r)
 	if (filter_take(r, "!")) {
 		at = add_not(r, take_unary(r));
 	} else if (filter_take(r, "(")) {
-		at = take_or(r);
+		at = take_list(r, FILTER_OR);
 		if (!filter_take(r, ")"))
 			filter_fail(r, "lacks a )");
 	} else {
@@ -640,11 +601,6 @@ static uint32_t take_list(struct reader *r, enum filter_op op)
 	return left;
 }
 
-static uint32_t take_or(struct reader *r)
-{
-	return take_list(r, FILTER_OR);
-}
-
 const char *filter_parse(struct filter **out, const char *text)
 {
 	struct reader r = { .filter = calloc(1, sizeof(*r.filter)) };
@@ -656,7 +612,7 @@ const char *filter_parse(struct filter **out, const char *text)
 	if (!r.at)
 		filter_fail(&r, "does not fit in memory");
 	else
-		r.filter->root = take_or(&r);
+		r.filter->root = take_list(&r, FILTER_OR);
 	if (!r.wrong) {
 		filter_skip_blanks(&r);
 		if (*r.at)

@@ -33,24 +33,6 @@ struct libpcap {
 /* The library's name on Debian, and elsewhere. The functions used here are the same in both. */
 static const char *const sonames[] = { "libpcap.so.0.8", "libpcap.so.1" };
 
-static bool find_functions(struct libpcap *lib, void *handle)
-{
-	/* assigned as dlsym(3) shows: C has no conversion from void * to a function pointer */
-	*(void **)&lib->open_dead = dlsym(handle, "pcap_open_dead");
-	*(void **)&lib->compile = dlsym(handle, "pcap_compile");
-	*(void **)&lib->geterr = dlsym(handle, "pcap_geterr");
-	*(void **)&lib->freecode = dlsym(handle, "pcap_freecode");
-	*(void **)&lib->close = dlsym(handle, "pcap_close");
-	return lib->open_dead && lib->compile && lib->geterr && lib->freecode && lib->close;
-}
-
-static bool open_library(struct libpcap *lib, const char *soname)
-{
-	void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-
-	return handle && find_functions(lib, handle);
-}
-
 /*
  * The library, loaded on the first call and kept for the life of the process.
  *
@@ -65,7 +47,18 @@ static const struct libpcap *libpcap_load(char *why, size_t why_size)
 	size_t len = 0;
 
 	for (size_t i = 0; !is_loaded && i < ARRAY_SIZE(sonames); i++) {
-		is_loaded = open_library(&lib, sonames[i]);
+		void *handle = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL);
+
+		if (handle) {
+			/* assigned as dlsym(3) shows: C does not convert void * to a function pointer */
+			*(void **)&lib.open_dead = dlsym(handle, "pcap_open_dead");
+			*(void **)&lib.compile = dlsym(handle, "pcap_compile");
+			*(void **)&lib.geterr = dlsym(handle, "pcap_geterr");
+			*(void **)&lib.freecode = dlsym(handle, "pcap_freecode");
+			*(void **)&lib.close = dlsym(handle, "pcap_close");
+			is_loaded = lib.open_dead && lib.compile && lib.geterr && lib.freecode &&
+				    lib.close;
+		}
 		if (!is_loaded && len < why_size)
 			len += (size_t)snprintf(why + len, why_size - len, "%s%s", i ? "; " : "",
 						dlerror());
@@ -101,13 +94,25 @@ static int translate(struct pcapfilter *out, const struct bpf_program *prog, cha
 	return err == -EOPNOTSUPP ? -EINVAL : err;
 }
 
-static int compile(struct pcapfilter *out, const struct libpcap *lib, const char *expression,
-		   char *why, size_t why_size)
+int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size)
 {
-	pcap_t *pcap = lib->open_dead(DLT_RAW, SNAP_BYTES);
+	const struct libpcap *lib;
 	struct bpf_program prog;
+	char missing[400];
+	pcap_t *pcap;
 	int err;
 
+	*out = (struct pcapfilter){ 0 };
+	if (!expression[strspn(expression, " \t\n")]) {
+		snprintf(why, why_size, "is empty");
+		return -EINVAL;
+	}
+	lib = libpcap_load(missing, sizeof(missing));
+	if (!lib) {
+		snprintf(why, why_size, "needs libpcap: %s", missing);
+		return -ELIBACC;
+	}
+	pcap = lib->open_dead(DLT_RAW, SNAP_BYTES);
 	if (!pcap)
 		return -ENOMEM;
 	if (lib->compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
@@ -122,24 +127,6 @@ static int compile(struct pcapfilter *out, const struct libpcap *lib, const char
 	return err;
 }
 
-int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size)
-{
-	const struct libpcap *lib;
-	char missing[400];
-
-	*out = (struct pcapfilter){ 0 };
-	if (!expression[strspn(expression, " \t\n")]) {
-		snprintf(why, why_size, "is empty");
-		return -EINVAL;
-	}
-	lib = libpcap_load(missing, sizeof(missing));
-	if (!lib) {
-		snprintf(why, why_size, "needs libpcap: %s", missing);
-		return -ELIBACC;
-	}
-	return compile(out, lib, expression, why, why_size);
-}
-
 void pcapfilter_release(struct pcapfilter *filter)
 {
 	free(filter->insns);
@@ -148,9 +135,9 @@ void pcapfilter_release(struct pcapfilter *filter)
 
 /* ---- classic BPF to eBPF ---- */
 
-#define HEADERBITS_INSN_CNT_MAX 4096
-#define FRAGMENT_AT             6
-#define FRAGMENT_OFFSET         0x1fffu
+#define INSN_CNT_MAX    4096 /* BPF_MAXINSNS, the kernel's limit for classic BPF */
+#define FRAGMENT_AT     6
+#define FRAGMENT_OFFSET 0x1fffu
 
 /* The versions of IP that a header may have. */
 #define HEADER_IPV4 1u
@@ -158,61 +145,39 @@ void pcapfilter_release(struct pcapfilter *filter)
 
 /* ---- bits of a load that are used ---- */
 
-struct headerbits_reach {
-	uint64_t bits[HEADERBITS_INSN_CNT_MAX /
-		      64]; /* instructions before which A may hold the loaded value */
-};
-
-static void reach_add(struct headerbits_reach *headerbits_reach, size_t idx)
+static void reach_add(uint64_t *reached, size_t idx)
 {
-	if (idx < HEADERBITS_INSN_CNT_MAX)
-		headerbits_reach->bits[idx / 64] |= 1ull << idx % 64;
+	if (idx < INSN_CNT_MAX)
+		reached[idx / 64] |= 1ull << idx % 64;
 }
 
-static bool reach_has(const struct headerbits_reach *headerbits_reach, size_t idx)
+/* The bits of A that an instruction uses; adds to @reached the instructions that A reaches unchanged. */
+static uint32_t used_by(const struct cbpf_insn *insn, size_t idx, uint64_t *reached)
 {
-	return headerbits_reach->bits[idx / 64] >> idx % 64 & 1;
-}
+	const bool has_x = BPF_SRC(insn->code) == BPF_X;
+	const uint16_t op = BPF_OP(insn->code);
 
-static uint32_t used_by_alu(const struct cbpf_insn *insn)
-{
-	bool has_x = BPF_SRC(insn->code) == BPF_X;
-
-	if (BPF_OP(insn->code) == BPF_AND && !has_x)
-		return insn->k;
-	if (BPF_OP(insn->code) == BPF_RSH && !has_x)
-		return insn->k < 32 ? UINT32_MAX << insn->k : 0;
-	return UINT32_MAX;
-}
-
-static uint32_t used_by_jump(const struct cbpf_insn *insn, size_t idx,
-			     struct headerbits_reach *headerbits_reach)
-{
-	if (BPF_OP(insn->code) == BPF_JA) {
-		reach_add(headerbits_reach, idx + 1 + insn->k);
-		return 0;
-	}
-	reach_add(headerbits_reach, idx + 1 + insn->jt);
-	reach_add(headerbits_reach, idx + 1 + insn->jf);
-	return BPF_OP(insn->code) == BPF_JSET && BPF_SRC(insn->code) == BPF_K ? insn->k
-									      : UINT32_MAX;
-}
-
-/* The bits of A that an instruction uses; adds to @headerbits_reach the instructions that A reaches unchanged. */
-static uint32_t used_by(const struct cbpf_insn *insn, size_t idx,
-			struct headerbits_reach *headerbits_reach)
-{
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_LD:
 		return 0;
 	case BPF_LDX:
 	case BPF_STX:
-		reach_add(headerbits_reach, idx + 1);
+		reach_add(reached, idx + 1);
 		return 0;
 	case BPF_ALU:
-		return used_by_alu(insn);
+		if (op == BPF_AND && !has_x)
+			return insn->k;
+		if (op == BPF_RSH && !has_x)
+			return insn->k < 32 ? UINT32_MAX << insn->k : 0;
+		return UINT32_MAX;
 	case BPF_JMP:
-		return used_by_jump(insn, idx, headerbits_reach);
+		if (op == BPF_JA) {
+			reach_add(reached, idx + 1 + insn->k);
+			return 0;
+		}
+		reach_add(reached, idx + 1 + insn->jt);
+		reach_add(reached, idx + 1 + insn->jf);
+		return op == BPF_JSET && !has_x ? insn->k : UINT32_MAX;
 	case BPF_RET:
 		return BPF_RVAL(insn->code) == BPF_A ? UINT32_MAX : 0;
 	case BPF_MISC:
@@ -230,13 +195,14 @@ static uint32_t used_by(const struct cbpf_insn *insn, size_t idx,
  */
 static uint32_t headerbits_used(const struct cbpf_insn *insns, size_t cnt, size_t idx)
 {
-	struct headerbits_reach headerbits_reach = { 0 };
+	/* instructions before which A may hold the loaded value, a bit each */
+	uint64_t reached[INSN_CNT_MAX / 64] = { 0 };
 	uint32_t used = 0;
 
-	reach_add(&headerbits_reach, idx + 1);
+	reach_add(reached, idx + 1);
 	for (size_t i = idx + 1; i < cnt && used != UINT32_MAX; i++) {
-		if (reach_has(&headerbits_reach, i))
-			used |= used_by(&insns[i], i, &headerbits_reach);
+		if (reached[i / 64] >> i % 64 & 1)
+			used |= used_by(&insns[i], i, reached);
 	}
 	return used;
 }
@@ -268,17 +234,20 @@ static uint32_t lacks_of_sent(uint32_t version, uint64_t at)
 	return at == 4 || at == 5 ? 0xff : 0;
 }
 
-static bool is_fragment_offset(uint64_t offset, uint32_t bytes, uint32_t used)
-{
-	return offset == FRAGMENT_AT && bytes == 2 && used == FRAGMENT_OFFSET;
-}
-
+/*
+ * NFG_LACKS_* for which some bit of @used, in the big-endian number of @bytes bytes at @offset, is unknown.
+ *
+ * The fragment offset by itself is known for a socket: it sends no fragments, and every test of a port reads the
+ * offset.
+ */
 static uint32_t lacking_of(uint32_t version, uint64_t offset, uint32_t bytes, uint32_t used)
 {
-	bool is_known = version == HEADER_IPV4 && is_fragment_offset(offset, bytes, used);
 	uint32_t lacking = 0;
 
-	for (uint32_t i = 0; i < bytes && !is_known; i++) {
+	if (version == HEADER_IPV4 && offset == FRAGMENT_AT && bytes == 2 &&
+	    used == FRAGMENT_OFFSET)
+		return 0;
+	for (uint32_t i = 0; i < bytes; i++) {
 		uint32_t byte = used >> 8 * (bytes - 1 - i) & 0xff;
 
 		if (byte & lacks_of_socket(version, offset + i))
@@ -289,25 +258,6 @@ static uint32_t lacking_of(uint32_t version, uint64_t offset, uint32_t bytes, ui
 	return lacking;
 }
 
-/*
- * headerbits_lacking - NFG_LACKS_* for which some bit of @used, in the big-endian number of @bytes bytes at @offset, is
- * unknown. @versions: the possible HEADER_*.
- *
- * The fragment offset by itself is known for a socket: it sends no fragments, and every test of a port reads the
- * offset. Pure.
- */
-static uint32_t headerbits_lacking(uint32_t versions, uint64_t offset, uint32_t bytes,
-				   uint32_t used)
-{
-	uint32_t lacking = 0;
-
-	if (versions & HEADER_IPV4)
-		lacking |= lacking_of(HEADER_IPV4, offset, bytes, used);
-	if (versions & HEADER_IPV6)
-		lacking |= lacking_of(HEADER_IPV6, offset, bytes, used);
-	return lacking;
-}
-
 /* The registers of the machine. r0 is for values that last one instruction. */
 #define REG_VIEW     BPF_REG_1
 #define REG_VALID    BPF_REG_2
@@ -315,8 +265,7 @@ static uint32_t headerbits_lacking(uint32_t versions, uint64_t offset, uint32_t 
 #define REG_A        BPF_REG_4
 #define REG_X        BPF_REG_5
 
-#define INSN_CNT_MAX 4096 /* BPF_MAXINSNS, the kernel's limit for classic BPF */
-#define PER_INSN_MAX 16   /* the most eBPF instructions per classic one */
+#define PER_INSN_MAX 16 /* the most eBPF instructions per classic one */
 #define REJECT       UINT32_MAX
 
 /* Bits of a header's first byte. */
@@ -367,6 +316,12 @@ struct translation {
 	size_t fixup_cnt;
 	const char *why;
 };
+
+static int refuse(struct translation *tr, const char *why)
+{
+	tr->why = why;
+	return -EOPNOTSUPP;
+}
 
 static struct value constant(uint32_t value)
 {
@@ -486,10 +441,8 @@ static uint32_t versions_of(uint32_t value)
 static int pcapfilter_reach(struct translation *tr, size_t idx, uint64_t distance,
 			    const struct state *state)
 {
-	if (distance >= tr->cnt - idx - 1) {
-		tr->why = distance > INT32_MAX ? loops : not_classic;
-		return -EOPNOTSUPP;
-	}
+	if (distance >= tr->cnt - idx - 1)
+		return refuse(tr, distance > INT32_MAX ? loops : not_classic);
 	merge(&tr->states[idx + 1 + distance], state);
 	return 0;
 }
@@ -526,13 +479,12 @@ static int follow_all(struct translation *tr)
 		if (!state.is_reached || BPF_CLASS(insn->code) == BPF_RET)
 			continue;
 		follow(&state, insn);
-		if (BPF_CLASS(insn->code) != BPF_JMP) {
+		if (BPF_CLASS(insn->code) != BPF_JMP)
 			err = pcapfilter_reach(tr, i, 0, &state);
-		} else if (BPF_OP(insn->code) == BPF_JA) {
+		else if (BPF_OP(insn->code) == BPF_JA)
 			err = pcapfilter_reach(tr, i, insn->k, &state);
-		} else {
+		else
 			err = reach_both(tr, i, &state);
-		}
 	}
 	return err;
 }
@@ -614,15 +566,6 @@ static void emit_view_load(struct translation *tr, uint8_t reg, uint32_t offset,
 	}
 }
 
-/* Do not match if the view lacks data that a load needs. */
-static void emit_need(struct translation *tr, uint32_t lacking)
-{
-	if (!lacking)
-		return;
-	emit(tr, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_0, REG_VIEW, NFG_VIEW_LACKS, 0);
-	emit_jump(tr, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_0, 0, lacking, REJECT);
-}
-
 /* Load, for instruction @idx. @is_ipv4: @offset was computed from the length of an IPv4 header. */
 static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool is_ipv4)
 {
@@ -632,18 +575,24 @@ static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool
 	uint32_t bytes = bytes_of(insn);
 	uint64_t end = offset + bytes;
 	uint32_t lacking = 0;
+	uint32_t used;
 
-	if (end > (is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6) + NFG_VIEW_BEHIND) {
-		tr->why = too_deep;
-		return -EOPNOTSUPP;
-	}
+	if (end > (is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6) + NFG_VIEW_BEHIND)
+		return refuse(tr, too_deep);
+	used = offset < NFG_VIEW_IPV6 ? used_of(tr, idx) : 0;
 	if (end > NFG_VIEW_IPV4)
 		emit_jump(tr, BPF_JMP | BPF_JLT | BPF_K, REG_VALID, 0, (uint32_t)end, REJECT);
-	if (offset < NFG_VIEW_IPV6)
-		lacking = headerbits_lacking(versions, offset, bytes, used_of(tr, idx));
+	if (offset < NFG_VIEW_IPV6 && versions & HEADER_IPV4)
+		lacking |= lacking_of(HEADER_IPV4, offset, bytes, used);
+	if (offset < NFG_VIEW_IPV6 && versions & HEADER_IPV6)
+		lacking |= lacking_of(HEADER_IPV6, offset, bytes, used);
 	if (end > NFG_VIEW_IPV4 && versions & HEADER_IPV4 && !is_ipv4)
 		lacking |= NFG_LACKS_OPTIONS;
-	emit_need(tr, lacking);
+	/* no match if the view lacks data that the load needs */
+	if (lacking) {
+		emit(tr, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_0, REG_VIEW, NFG_VIEW_LACKS, 0);
+		emit_jump(tr, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_0, 0, lacking, REJECT);
+	}
 	emit_view_load(tr, reg, (uint32_t)offset, bytes);
 	return 0;
 }
@@ -670,8 +619,7 @@ static int pcapfilter_load(struct translation *tr, uint32_t idx)
 	case BPF_IND:
 		if (x->is_known)
 			return load_view(tr, idx, (uint64_t)x->value + insn->k, x->is_of_ipv4);
-		tr->why = not_fixed;
-		return -EOPNOTSUPP;
+		return refuse(tr, not_fixed);
 	case BPF_MSH:
 		if (!insn->k) {
 			set(tr, reg, NFG_VIEW_IPV4);
@@ -683,8 +631,7 @@ static int pcapfilter_load(struct translation *tr, uint32_t idx)
 		emit(tr, BPF_ALU | BPF_LSH | BPF_K, reg, 0, 0, 2);
 		return 0;
 	}
-	tr->why = not_classic;
-	return -EOPNOTSUPP;
+	return refuse(tr, not_classic);
 }
 
 /* As in classic BPF: a shift by the width or more gives 0, and a division by 0 ends without a match. */
@@ -694,10 +641,8 @@ static int pcapfilter_compute(struct translation *tr, const struct cbpf_insn *in
 	bool is_shift = op == BPF_LSH || op == BPF_RSH;
 	bool is_division = op == BPF_DIV || op == BPF_MOD;
 
-	if (op > BPF_XOR) {
-		tr->why = not_classic;
-		return -EOPNOTSUPP;
-	}
+	if (op > BPF_XOR)
+		return refuse(tr, not_classic);
 	if (op == BPF_NEG) {
 		emit(tr, BPF_ALU | BPF_NEG, REG_A, 0, 0, 0);
 	} else if (BPF_SRC(insn->code) == BPF_X) {
@@ -710,8 +655,7 @@ static int pcapfilter_compute(struct translation *tr, const struct cbpf_insn *in
 		}
 		emit(tr, BPF_ALU | op | BPF_X, REG_A, REG_X, 0, 0);
 	} else if (is_division && !insn->k) {
-		tr->why = by_zero;
-		return -EOPNOTSUPP;
+		return refuse(tr, by_zero);
 	} else if (is_shift && insn->k >= 32) {
 		set(tr, REG_A, 0);
 	} else {
@@ -821,10 +765,8 @@ static int pcapfilter_resolve(struct translation *tr)
 		const struct fixup *fixup = &tr->fixups[i];
 		uint32_t to = fixup->target == REJECT ? reject : tr->places[fixup->target];
 
-		if (to - fixup->at - 1 > INT16_MAX) {
-			tr->why = too_long;
-			return -EOPNOTSUPP;
-		}
+		if (to - fixup->at - 1 > INT16_MAX)
+			return refuse(tr, too_long);
 		tr->out[fixup->at].off = (int16_t)(to - fixup->at - 1);
 		is_rejecting |= fixup->target == REJECT;
 	}
