@@ -47,12 +47,6 @@ static bool is_direct(uint32_t word, int64_t *distance)
 	return true;
 }
 
-/* blr, br */
-static bool arm64_is_through_register(uint32_t word)
-{
-	return (word & 0xffdffc1f) == 0xd61f0000;
-}
-
 /*
  * Kallsyms does not mark constants in the code, so they are scanned too. They matter only if one looks like a branch
  * to a function's start.
@@ -65,14 +59,14 @@ static int arm64_scan(const uint8_t *text, uint32_t len, uint64_t addr,
 
 	for (uint32_t i = 0; i + INSN_BYTES <= len && !err; i += INSN_BYTES) {
 		uint32_t word = arch_word_at(text + i);
-		int64_t distance;
+		int64_t to;
 
-		*is_indirect |= arm64_is_through_register(word);
-		if (!is_direct(word, &distance))
+		*is_indirect |= (word & 0xffdffc1f) == 0xd61f0000; /* blr, br */
+		if (!is_direct(word, &to))
 			continue;
-		if ((int64_t)i + distance >= 0 && (int64_t)i + distance < (int64_t)len)
-			continue;
-		err = target(ctx, addr + i + (uint64_t)distance, !is_bl(word));
+		to += i;
+		if (to < 0 || to >= (int64_t)len)
+			err = target(ctx, addr + (uint64_t)to, !is_bl(word));
 	}
 	return err;
 }
@@ -100,11 +94,6 @@ static bool arm64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *targ
 		  ((uint64_t)field(word, 5, 19) << 14 | (uint64_t)(word >> 29 & 3) << 12) +
 		  (add >> 10 & PAGE_OFFSETS);
 	return true;
-}
-
-static bool arm64_enters_behind(uint64_t offset)
-{
-	return offset == ARCH_PAD_BYTES;
 }
 
 /* The words before a function are data that ftrace keeps there (call ops). */
@@ -137,7 +126,6 @@ const struct arch arch_arm64 = {
 	.stub_target = arm64_stub_target,
 	.stub_bytes = 4 * INSN_BYTES,
 	.has_plt = true,
-	.enters_behind = arm64_enters_behind,
 	.enters_before = arm64_enters_before,
 	.thunk_prefixes = arm64_thunk_prefixes,
 	.is_probe_site = arm64_is_probe_site,
@@ -161,17 +149,6 @@ const struct arch arch_arm64 = {
 /* sarq $5, %gs:x86_call_depth before a function; one more before kernel 6.9 */
 #define DEPTH_COUNT_BYTES 9
 
-static bool in_own_text(int64_t offset, uint32_t len)
-{
-	return offset >= 0 && offset < (int64_t)len;
-}
-
-/* jmp or call through one of the lower eight registers */
-static bool x86_64_is_through_register(const uint8_t *insn)
-{
-	return insn[0] == 0xff && ((insn[1] & 0xf8) == 0xd0 || (insn[1] & 0xf8) == 0xe0);
-}
-
 /*
  * Tries every byte as the start of an instruction. A wrong guess yields a function's start once in four billion
  * addresses. tests/tools/callgraph.c compared x86_64_scan with a disassembler on whole kernels.
@@ -185,15 +162,19 @@ static int x86_64_scan(const uint8_t *text, uint32_t len, uint64_t addr,
 	for (uint32_t i = 0; i + CALL_BYTES <= len && !err; i++) {
 		bool is_jcc = text[i] == 0x0f && (text[i + 1] & 0xf0) == 0x80;
 		uint32_t size = is_jcc ? JCC_BYTES : CALL_BYTES;
+		int64_t to;
 		int32_t rel;
 
-		*is_indirect |= x86_64_is_through_register(text + i);
+		/* jmp or call through one of the lower eight registers */
+		*is_indirect |= text[i] == 0xff &&
+				((text[i + 1] & 0xf8) == 0xd0 || (text[i + 1] & 0xf8) == 0xe0);
 		if ((!is_jcc && (text[i] & 0xfe) != 0xe8) || i + size > len)
 			continue;
 		memcpy(&rel, text + i + size - sizeof(rel), sizeof(rel));
-		if (in_own_text((int64_t)i + size + rel, len))
+		to = (int64_t)i + size + rel;
+		if (to >= 0 && to < (int64_t)len)
 			continue;
-		err = target(ctx, addr + i + size + (uint64_t)(int64_t)rel, text[i] != 0xe8);
+		err = target(ctx, addr + (uint64_t)to, text[i] != 0xe8);
 	}
 	return err;
 }
@@ -207,11 +188,6 @@ static bool x86_64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *tar
 	memcpy(&rel, insn + 1, sizeof(rel));
 	*target = addr + CALL_BYTES + (uint64_t)(int64_t)rel;
 	return true;
-}
-
-static bool x86_64_enters_behind(uint64_t offset)
-{
-	return offset == ARCH_PAD_BYTES;
 }
 
 /* With call depth tracking, calls enter at the counting instruction in front of the function. */
@@ -251,7 +227,6 @@ const struct arch arch_x86_64 = {
 	.scan = x86_64_scan,
 	.stub_target = x86_64_stub_target,
 	.stub_bytes = CALL_BYTES,
-	.enters_behind = x86_64_enters_behind,
 	.enters_before = x86_64_enters_before,
 	.thunk_prefixes = x86_64_thunk_prefixes,
 	.is_probe_site = x86_64_is_probe_site,

@@ -8,7 +8,10 @@
 
 #include <linux/audit.h>
 
-/* Size of the landing pad at a function's start (endbr64, bti c); the same on each architecture. */
+/*
+ * Size of the landing pad at a function's start (endbr64, bti c), the same on each architecture. A call that skips it
+ * still enters the function.
+ */
 #define ARCH_PAD_BYTES 4
 /* Enough for a stub and for a probe site. */
 #define ARCH_CODE_MAX_BYTES 16
@@ -36,9 +39,7 @@ struct arch {
 	bool (*stub_target)(const uint8_t *insn, uint64_t addr, uint64_t *target);
 	size_t stub_bytes;
 	bool has_plt; /* modules call distant functions through stubs without symbols */
-	/* Whether a call to this offset after a function's start still enters the function. */
-	bool (*enters_behind)(uint64_t offset);
-	/* The same for an offset before the start, in the padding. */
+	/* Whether a call to this offset before a function's start, in the padding, enters the function. */
 	bool (*enters_before)(uint64_t offset);
 	const char *const *
 		thunk_prefixes; /* of symbols that jump to the address in a register; ends with NULL */

@@ -76,16 +76,6 @@ size_t clean_utf8(const char *p, const char *end, uint32_t *code)
 	return len;
 }
 
-static void add_escaped(struct strbuf *out, const char *ptr, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		unsigned char byte = (unsigned char)ptr[i];
-		const char text[4] = { '\\', 'x', digit_hex[byte >> 4], digit_hex[byte & 15] };
-
-		strbuf_add(out, text, sizeof(text));
-	}
-}
-
 void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int classes)
 {
 	const char *end = len ? ptr + len : ptr;
@@ -105,7 +95,13 @@ void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int cla
 			strbuf_add(out, ptr, bytes);
 		} else {
 			bytes = bytes ? bytes : 1;
-			add_escaped(out, ptr, bytes);
+			for (size_t i = 0; i < bytes; i++) {
+				unsigned char byte = (unsigned char)ptr[i];
+
+				strbuf_str(out, "\\x");
+				strbuf_char(out, digit_hex[byte >> 4]);
+				strbuf_char(out, digit_hex[byte & 15]);
+			}
 		}
 		ptr += bytes;
 	}

@@ -108,13 +108,27 @@ int host_cpus(struct cpu_set_list *cpus, char *text, size_t size)
 /* Our CLOCK_MONOTONIC minus the kernel's. */
 static int64_t clock_offset_ns;
 
-uint64_t host_time_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec -
-	       (uint64_t)clock_offset_ns;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t host_time_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) - (uint64_t)clock_offset_ns;
+}
+
+uint64_t host_cpu_time_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t host_real_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
 }
 
 int host_find_clock(const char *proc)
@@ -149,10 +163,13 @@ int host_find_clock(const char *proc)
 #define SPIN_INSNS     (4 * SPIN_CNT)
 #define SPIN_TRIES_CNT 5
 
-static uint32_t measure_insn_ps(void)
+uint32_t host_insn_ps(void)
 {
+	static uint32_t insn_ps; /* 0: not measured yet */
 	uint64_t best_ns = UINT64_MAX;
 
+	if (insn_ps)
+		return insn_ps;
 	for (int i = 0; i < SPIN_TRIES_CNT; i++) {
 		uint64_t begin_ns = host_time_ns();
 		uint64_t value = begin_ns;
@@ -166,32 +183,8 @@ static uint32_t measure_insn_ps(void)
 		if (took_ns < best_ns)
 			best_ns = took_ns;
 	}
-	return (uint32_t)(best_ns * 1000 / SPIN_INSNS) + 1;
-}
-
-uint32_t host_insn_ps(void)
-{
-	static uint32_t insn_ps; /* 0: not measured yet */
-
-	if (!insn_ps)
-		insn_ps = measure_insn_ps();
+	insn_ps = (uint32_t)(best_ns * 1000 / SPIN_INSNS) + 1;
 	return insn_ps;
-}
-
-uint64_t host_cpu_time_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t host_real_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
 void host_release(char *out, size_t size)

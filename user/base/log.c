@@ -47,7 +47,7 @@ static void log_put(const char *bytes, size_t len)
 	}
 }
 
-static void clear_progress(void)
+void log_progress_done(void)
 {
 	static const char erase[] = "\r\033[K";
 
@@ -82,20 +82,20 @@ static void log_line(const char *prefix, const char *style, const char *fmt, va_
 		strbuf_add(&held, text.ptr, text.len);
 		return;
 	}
-	clear_progress();
+	log_progress_done();
 	log_put(text.ptr, text.len);
 }
 
-#define DEFINE_LOG(name, prefix, style, level)    \
-	void name(const char *fmt, ...)           \
-	{                                         \
-		va_list ap;                       \
-                                                  \
-		if (verbosity < (level))          \
-			return;                   \
-		va_start(ap, fmt);                \
-		log_line(prefix, style, fmt, ap); \
-		va_end(ap);                       \
+#define DEFINE_LOG(name, prefix, style, is_wanted) \
+	void name(const char *fmt, ...)            \
+	{                                          \
+		va_list ap;                        \
+                                                   \
+		if (!(is_wanted))                  \
+			return;                    \
+		va_start(ap, fmt);                 \
+		log_line(prefix, style, fmt, ap);  \
+		va_end(ap);                        \
 	}
 
 void log_error(const char *fmt, ...)
@@ -119,10 +119,11 @@ void log_unsaid(int err)
 		log_error("%s", err == -ENOMEM ? "out of memory" : strerror(-err));
 }
 
-DEFINE_LOG(log_warn, "netfgraph:", COLOR_BOLD_YELLOW, 0)
-DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, 1)
-DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, 2)
-DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, 0)
+DEFINE_LOG(log_warn, "netfgraph:", COLOR_BOLD_YELLOW, true)
+DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, verbosity >= 1)
+DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, verbosity >= 2)
+DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, true)
+DEFINE_LOG(log_note, "netfgraph:", COLOR_BOLD, tty_is_foreground(STDERR_FILENO))
 
 void log_warn_cnt(uint64_t cnt, const char *path, const char *what)
 {
@@ -130,17 +131,6 @@ void log_warn_cnt(uint64_t cnt, const char *path, const char *what)
 		log_warn("'%s': %" PRIu64 " %s", path, cnt, what);
 	else if (cnt)
 		log_warn("%" PRIu64 " %s", cnt, what);
-}
-
-void log_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!tty_is_foreground(STDERR_FILENO))
-		return;
-	va_start(ap, fmt);
-	log_line("netfgraph:", COLOR_BOLD, fmt, ap);
-	va_end(ap);
 }
 
 void log_status(const struct strbuf *text, const struct color_span *alarm)
@@ -187,11 +177,6 @@ void log_progress(const char *fmt, ...)
 void log_progress_mute(bool mutes)
 {
 	progress_is_mute = mutes;
-}
-
-void log_progress_done(void)
-{
-	clear_progress();
 }
 
 void log_hold(bool holds)

@@ -33,12 +33,16 @@ static int output_write_all(int fd, struct text bytes)
 	return 0;
 }
 
-/* The temporary name gets random characters at its end, so readers that search by ending ignore it. */
-static int output_fill(char *name, const char *path, struct text bytes)
+int wholefile_write(const char *path, struct text bytes)
 {
-	int fd = mkostemp(name, O_CLOEXEC);
+	char name[PATH_MAX];
 	int err;
+	int fd;
 
+	/* readers that search by ending ignore the temporary name: its end is random */
+	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	err = output_write_all(fd, bytes);
@@ -51,15 +55,6 @@ static int output_fill(char *name, const char *path, struct text bytes)
 	if (err)
 		unlink(name);
 	return err;
-}
-
-int wholefile_write(const char *path, struct text bytes)
-{
-	char name[PATH_MAX];
-
-	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	return output_fill(name, path, bytes);
 }
 
 int stream_own(int fd)
@@ -78,18 +73,12 @@ int stream_own(int fd)
 	return own < 0 ? fd : own;
 }
 
-static bool output_has_room(int fd)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-
-	return poll(&pfd, 1, 0) > 0;
-}
-
 ssize_t stream_write(int fd, const void *bytes, size_t len)
 {
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 	ssize_t done;
 
-	if (!output_has_room(fd))
+	if (poll(&pfd, 1, 0) <= 0)
 		return -EAGAIN;
 	done = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (done < 0 && errno == ENOTSOCK) {
@@ -104,14 +93,6 @@ ssize_t stream_write(int fd, const void *bytes, size_t len)
 	return errno == EINTR || errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
-/* stream_is_left - whether nobody can read what is written to @fd: the pipe, socket or terminal has no other end. */
-static bool stream_is_left(int fd)
-{
-	struct pollfd pfd = { .fd = fd };
-
-	return poll(&pfd, 1, 0) > 0 && pfd.revents & (POLLERR | POLLHUP);
-}
-
 void stream_wait(int fd, int wait_ms)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
@@ -121,19 +102,12 @@ void stream_wait(int fd, int wait_ms)
 
 void openhint_read(int err)
 {
-	switch (err) {
-	case -ENOENT:
+	if (err == -ENOENT)
 		log_hint("'netfgraph record -o FILE' makes a recording");
-		break;
-	case -EISDIR:
+	else if (err == -EISDIR)
 		log_hint("give the name of a file in this directory");
-		break;
-	case -EACCES:
+	else if (err == -EACCES)
 		log_hint("its owner and root may read it");
-		break;
-	default:
-		break;
-	}
 }
 
 /* openhint_write - as openhint_read, for the output file @path. */
@@ -141,20 +115,12 @@ static void openhint_write(const char *path, int err)
 {
 	const char *slash = strrchr(path, '/');
 
-	switch (err) {
-	case -ENOENT:
-		if (slash && slash > path)
-			log_hint("mkdir -p '%.*s' makes the directory", (int)(slash - path), path);
-		break;
-	case -EISDIR:
+	if (err == -ENOENT && slash && slash > path)
+		log_hint("mkdir -p '%.*s' makes the directory", (int)(slash - path), path);
+	else if (err == -EISDIR)
 		log_hint("-o takes the name of a file");
-		break;
-	case -EACCES:
+	else if (err == -EACCES)
 		log_hint("-o takes a file in a directory that you may write to");
-		break;
-	default:
-		break;
-	}
 }
 
 #define STALL_MS   2000
@@ -356,18 +322,6 @@ static int output_failed(struct outfile *f, int err)
 	return err;
 }
 
-/* @len bytes of the last write reached the file. */
-static void keep_whole_rows(struct outfile *f, const char *bytes, size_t len)
-{
-	size_t torn_bytes = f->whole_rows ? len - f->whole_rows(bytes, len) : 0;
-	uint64_t end = f->bytes - torn_bytes;
-
-	if (!torn_bytes)
-		return;
-	outfile_cut(f, end);
-	f->is_torn = f->bytes != end;
-}
-
 static int write_file(struct outfile *f, const char *bytes, size_t len)
 {
 	size_t at = 0;
@@ -379,8 +333,13 @@ static int write_file(struct outfile *f, const char *bytes, size_t len)
 			continue;
 		if (part <= 0) {
 			int err = part ? -errno : -EIO;
+			size_t torn_bytes = f->whole_rows ? at - f->whole_rows(bytes, at) : 0;
+			uint64_t end = f->bytes - torn_bytes;
 
-			keep_whole_rows(f, bytes, at);
+			if (torn_bytes) {
+				outfile_cut(f, end);
+				f->is_torn = f->bytes != end;
+			}
 			return output_failed(f, err);
 		}
 		f->bytes += (size_t)part;
@@ -452,29 +411,33 @@ static int outfile_put(struct outfile *f, const void *bytes, size_t len)
 
 void outfile_look(struct outfile *f)
 {
-	if (!f->path && f->is_stream && !f->is_held && !f->err && stream_is_left(f->fd))
+	struct pollfd pfd = { .fd = f->fd };
+
+	if (f->path || !f->is_stream || f->is_held || f->err)
+		return;
+	/* the pipe, socket or terminal has no other end */
+	if (poll(&pfd, 1, 0) > 0 && pfd.revents & (POLLERR | POLLHUP))
 		output_failed(f, -EPIPE);
-}
-
-/* The offset of our bytes in a file that another process opened and may have written to. */
-static off_t find_base(const struct outfile *f)
-{
-	int flags = fcntl(f->fd, F_GETFL);
-	off_t base = lseek(f->fd, 0, flags >= 0 && flags & O_APPEND ? SEEK_END : SEEK_CUR);
-
-	return base < 0 ? 0 : base;
 }
 
 /* Drop the old contents, before the first byte is written. */
 static int replace(struct outfile *f)
 {
+	int flags;
+
 	f->is_begun = true;
 	if (f->is_stream)
 		return 0;
-	if (!f->path || !f->is_own_fd)
-		f->base = find_base(f);
-	else if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device without a size */
-		return output_failed(f, -errno);
+	if (f->path && f->is_own_fd) {
+		if (ftruncate(f->fd, 0) && errno != EINVAL) /* a device without a size */
+			return output_failed(f, -errno);
+		return 0;
+	}
+	/* another process opened the file, and may have written to it */
+	flags = fcntl(f->fd, F_GETFL);
+	f->base = lseek(f->fd, 0, flags >= 0 && flags & O_APPEND ? SEEK_END : SEEK_CUR);
+	if (f->base < 0)
+		f->base = 0;
 	return 0;
 }
 

@@ -153,21 +153,16 @@ static int wait_for_pager(void)
 	return status;
 }
 
-static bool map_shared(void)
-{
-	void *page = mmap(NULL, sizeof(*pager.shared), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	pager.shared = page;
-	return page != MAP_FAILED;
-}
-
 bool pager_start(void)
 {
 	int ends[2];
 
 	pager.command = choose_command();
-	if (!pager.command || !map_shared() || pipe2(ends, O_CLOEXEC))
+	if (!pager.command)
+		return false;
+	pager.shared = mmap(NULL, sizeof(*pager.shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (pager.shared == MAP_FAILED || pipe2(ends, O_CLOEXEC))
 		return false;
 	pager.terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pager.pid = pager.terminal_fd < 0 ? -1 : fork_pager(ends);

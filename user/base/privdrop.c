@@ -23,18 +23,24 @@
 #include "base/parse.h"
 #include "base/verdict.h"
 
-static const struct passwd *privdrop_find(const char *name)
+int runas_find(struct runas *who, const char *name)
 {
 	const struct passwd *entry = getpwnam(name);
 	uint64_t number;
 
 	if (!entry && !parse_u64(name, 0, UINT32_MAX - 1, &number))
 		entry = getpwuid((uid_t)number);
-	return entry;
-}
-
-static int copy(struct runas *who, const struct passwd *entry)
-{
+	if (!entry) {
+		log_error("--user: there is no user '%s'", name);
+		log_hint("`getent passwd` lists all users");
+		return VERDICT_USAGE;
+	}
+	if (!privdrop_has(CAP_SETUID) || !privdrop_has(CAP_SETGID)) {
+		log_error("--user: cannot run a command as '%s' without CAP_SETUID and CAP_SETGID",
+			  name);
+		log_hint("run it with sudo");
+		return VERDICT_USAGE;
+	}
 	*who = (struct runas){
 		.name = strdup(entry->pw_name),
 		.home = strdup(entry->pw_dir),
@@ -48,46 +54,12 @@ static int copy(struct runas *who, const struct passwd *entry)
 	return -ENOMEM;
 }
 
-int runas_find(struct runas *who, const char *name)
-{
-	const struct passwd *entry = privdrop_find(name);
-
-	if (!entry) {
-		log_error("--user: there is no user '%s'", name);
-		log_hint("`getent passwd` lists all users");
-		return VERDICT_USAGE;
-	}
-	if (!privdrop_has(CAP_SETUID) || !privdrop_has(CAP_SETGID)) {
-		log_error("--user: cannot run a command as '%s' without CAP_SETUID and CAP_SETGID",
-			  name);
-		log_hint("run it with sudo");
-		return VERDICT_USAGE;
-	}
-	return copy(who, entry);
-}
-
 void runas_release(struct runas *who)
 {
 	free(who->name);
 	free(who->home);
 	free(who->shell);
 	*who = (struct runas){ 0 };
-}
-
-static int environment_set(const struct runas *who)
-{
-	const char *const vars[][2] = {
-		{ "HOME", who->home },
-		{ "USER", who->name },
-		{ "LOGNAME", who->name },
-		{ "SHELL", *who->shell ? who->shell : "/bin/sh" },
-	};
-
-	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++) {
-		if (setenv(vars[i][0], vars[i][1], 1))
-			return -errno;
-	}
-	return 0;
 }
 
 int runas_become(const struct runas *who)
@@ -97,7 +69,11 @@ int runas_become(const struct runas *who)
 	    initgroups(who->name, who->gid) || setresgid(who->gid, who->gid, who->gid) ||
 	    setresuid(who->uid, who->uid, who->uid))
 		return -errno;
-	return environment_set(who);
+	if (setenv("HOME", who->home, 1) || setenv("USER", who->name, 1) ||
+	    setenv("LOGNAME", who->name, 1) ||
+	    setenv("SHELL", *who->shell ? who->shell : "/bin/sh", 1))
+		return -errno;
+	return 0;
 }
 
 const char *runas_told_by_sudo(void)

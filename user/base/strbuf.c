@@ -98,17 +98,3 @@ void strbuf_i64(struct strbuf *sb, int64_t value)
 		strbuf_char(sb, '-');
 	strbuf_u64(sb, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
-
-void strbuf_hex(struct strbuf *sb, uint64_t value)
-{
-	char digits[18];
-	char *p = digits + sizeof(digits);
-
-	do {
-		*--p = digit_hex[value & 15];
-		value >>= 4;
-	} while (value);
-	*--p = 'x';
-	*--p = '0';
-	strbuf_add(sb, p, (size_t)(digits + sizeof(digits) - p));
-}

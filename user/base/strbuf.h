@@ -22,13 +22,9 @@ bool strbuf_reserve(struct strbuf *sb, size_t extra);
 void strbuf_release(struct strbuf *sb);
 void strbuf_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/*
- * strbuf_u64, strbuf_i64 - append a decimal number; strbuf_hex - append 0x and as few digits as it needs. None uses
- * printf.
- */
+/* strbuf_u64, strbuf_i64 - append a decimal number, without printf. */
 void strbuf_u64(struct strbuf *sb, uint64_t value);
 void strbuf_i64(struct strbuf *sb, int64_t value);
-void strbuf_hex(struct strbuf *sb, uint64_t value);
 
 static inline bool strbuf_ok(const struct strbuf *sb)
 {

@@ -68,17 +68,6 @@ static bool suggest_is_in(const char (*names)[SUGGEST_NAME_BYTES], size_t cnt, c
 	return false;
 }
 
-static void suggest_add_part(struct suggest *s, const char *name, size_t len)
-{
-	if (s->part_cnt > SUGGEST_PARTS || s->len < PART_LETTERS || s->len > len ||
-	    !strstr(name, s->word) ||
-	    suggest_is_in(s->parts, min(s->part_cnt, SUGGEST_PARTS), name))
-		return;
-	if (s->part_cnt < SUGGEST_PARTS)
-		memcpy(s->parts[s->part_cnt], name, len + 1);
-	s->part_cnt++;
-}
-
 void suggest_add(struct suggest *s, const char *name)
 {
 	const size_t len = strlen(name);
@@ -86,7 +75,12 @@ void suggest_add(struct suggest *s, const char *name)
 
 	if (len >= SUGGEST_NAME_BYTES)
 		return;
-	suggest_add_part(s, name, len);
+	if (s->part_cnt <= SUGGEST_PARTS && s->len >= PART_LETTERS && strstr(name, s->word) &&
+	    !suggest_is_in(s->parts, min(s->part_cnt, SUGGEST_PARTS), name)) {
+		if (s->part_cnt < SUGGEST_PARTS)
+			memcpy(s->parts[s->part_cnt], name, len + 1);
+		s->part_cnt++;
+	}
 	if (len > s->len + s->least || s->len > len + s->least)
 		return;
 	errors = distance(s->word, s->len, name, len);

@@ -185,7 +185,7 @@ static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
 
 		return enters ? callgraph_first_name(cg, sym + 1) : CALLGRAPH_NO_FUNC;
 	}
-	return !offset || cg->arch->enters_behind(offset) ? sym : CALLGRAPH_NO_FUNC;
+	return !offset || offset == ARCH_PAD_BYTES ? sym : CALLGRAPH_NO_FUNC;
 }
 
 /* The function to which the stub at @addr leads; for the trampoline of a static call, its present target. */
