@@ -218,59 +218,6 @@ const char *container_parse(const char *path, char *name)
 	return NULL;
 }
 
-#define ID_LEN 64
-
-/* Whether the bytes of @file before @at are @part. */
-static bool is_before(struct text file, size_t at, const char *part)
-{
-	size_t len = strlen(part);
-
-	return at >= len && !memcmp(file.ptr + at - len, part, len);
-}
-
-/* Parse {"id":"ID","name":"NAME" at @at. */
-static bool pod_parse(struct text file, size_t at, struct podman_pod *pod)
-{
-	static const char before_id[] = "{\"id\":\"";
-	char text[2 * CONTAINER_NAME_MAX];
-	size_t left = file.len - at;
-	int len = 0;
-
-	if (left < strlen(before_id) || memcmp(file.ptr + at, before_id, strlen(before_id)))
-		return false;
-	snprintf(text, sizeof(text), "%.*s", (int)(left < sizeof(text) ? left : sizeof(text)),
-		 file.ptr + at);
-	sscanf(text, "{\"id\":\"%64[0-9a-f]\",\"name\":\"%255[-_.0-9A-Za-z]\"%n", pod->id,
-	       pod->name, &len);
-	return len && strlen(pod->id) == ID_LEN;
-}
-
-/*
- * In BoltDB the key, "config", precedes the value; in SQLite the columns ID and Name precede the column JSON. Text that
- * looks like a configuration inside another one, such as in the labels of a container, has neither.
- */
-static bool is_config(struct text file, size_t at, const struct podman_pod *pod)
-{
-	if (is_before(file, at, "config"))
-		return true;
-	return is_before(file, at, pod->name) && is_before(file, at - strlen(pod->name), pod->id);
-}
-
-bool podman_pods_next(struct text file, size_t *at, struct podman_pod *pod)
-{
-	while (*at < file.len) {
-		const char *brace = memchr(file.ptr + *at, '{', file.len - *at);
-
-		if (!brace)
-			break;
-		*at = (size_t)(brace - file.ptr) + 1;
-		if (pod_parse(file, *at - 1, pod) && is_config(file, *at - 1, pod))
-			return true;
-	}
-	*at = file.len;
-	return false;
-}
-
 /* Limits for a book: it may belong to any user, who can link a thousand names to one large file. */
 #define PAGES_MAX      65536
 #define BOOK_BYTES_MAX (4 * STATEFILE_BYTES_MAX)
@@ -280,6 +227,8 @@ struct container_page {
 	char id[CONTAINER_NAME_MAX];
 	struct container_label label;
 };
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static bool names_is_known(const struct container_label *label)
 {
@@ -496,77 +445,105 @@ static void read_log(struct container_names *names, struct container_book *book,
 	page_add(names, book, id, &label);
 }
 
-/* podman's database, the only source for the names of its pods: a page for each pod. */
+/* Whether the bytes of @file before @at are @part. */
+static bool is_before(struct text file, size_t at, const char *part)
+{
+	size_t len = strlen(part);
+
+	return at >= len && !memcmp(file.ptr + at - len, part, len);
+}
+
+/*
+ * podman's database, the only source for the names of its pods, a BoltDB or SQLite file: a page for each pod. Both keep
+ * a pod's configuration as JSON, whose start is in one piece: this searches for it and does not interpret the pages of
+ * the database. A pod never changes its name, so a page that is no longer in use has the same name as the current one.
+ */
 static void read_podman(struct container_names *names, struct container_book *book,
 			const char *path)
 {
+	static const char before_id[] = "{\"id\":\"";
+	const size_t before_len = sizeof(before_id) - 1;
 	struct text file = file_text(names, path);
-	struct podman_pod pod;
+	const char *brace;
 
-	for (size_t at = 0; podman_pods_next(file, &at, &pod);) {
+	for (size_t at = 0; at < file.len; at++) {
+		char start[2 * CONTAINER_NAME_MAX];
+		char id[CONTAINER_NAME_MAX];
 		struct container_label label = { 0 };
+		int len = 0;
 
-		strcpy(label.pod, pod.name);
-		page_add(names, book, pod.id, &label);
+		brace = memchr(file.ptr + at, '{', file.len - at);
+		if (!brace)
+			return;
+		at = (size_t)(brace - file.ptr);
+		if (file.len - at < before_len || memcmp(brace, before_id, before_len))
+			continue;
+		snprintf(start, sizeof(start), "%.*s",
+			 (int)(file.len - at < sizeof(start) ? file.len - at : sizeof(start)),
+			 brace);
+		sscanf(start, "{\"id\":\"%64[0-9a-f]\",\"name\":\"%255[-_.0-9A-Za-z]\"%n", id,
+		       label.pod, &len);
+		if (!len || strlen(id) != 64)
+			continue;
+		/*
+		 * In BoltDB the key, "config", precedes the value; in SQLite the columns ID and Name precede the column
+		 * JSON. Text that looks like a configuration inside another one, such as in the labels of a container,
+		 * has neither.
+		 */
+		if (is_before(file, at, "config") ||
+		    (is_before(file, at, label.pod) && is_before(file, at - strlen(label.pod), id)))
+			page_add(names, book, id, &label);
 	}
 }
 
-static void each_file(struct container_names *names, struct container_book *book, const char *root,
-		      const char *pattern,
-		      void (*read)(struct container_names *names, struct container_book *book,
-				   const char *path))
-{
-	char path[PATH_MAX];
-	glob_t found = { 0 };
-
-	if (path_print(path, "%s%s", root, pattern) && !glob(path, 0, NULL, &found)) {
-		for (size_t i = 0; i < found.gl_pathc && book->cnt < PAGES_MAX; i++) {
-			if (names->read_bytes > BOOK_BYTES_MAX) {
-				log_info(
-					"names of containers in '%s' and later files are not used: "
-					"more than %u MiB",
-					found.gl_pathv[i], BOOK_BYTES_MAX >> 20);
-				break;
-			}
-			read(names, book, found.gl_pathv[i]);
-		}
-	}
-	globfree(&found);
-}
-
-/* SQLite since podman 4.8, BoltDB before. */
-static void each_podman(struct container_names *names, struct container_book *book,
-			const char *root, const char *storage)
-{
-	static const char *const files[] = { "db.sql", "libpod/db.sql", "libpod/bolt_state.db" };
-	char pattern[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (path_print(pattern, "%s/%s", storage, files[i]))
-			each_file(names, book, root, pattern, read_podman);
-	}
-}
+static const struct {
+	bool is_users; /* below a user's home, else below / */
+	const char *pattern;
+	void (*read)(struct container_names *names, struct container_book *book, const char *path);
+} book_files[] = {
+	{ true, "/.local/share/containers/storage/*-containers/*containers.json", read_storage },
+	/* podman's, SQLite since 4.8, BoltDB before */
+	{ true, "/.local/share/containers/storage/db.sql", read_podman },
+	{ true, "/.local/share/containers/storage/libpod/db.sql", read_podman },
+	{ true, "/.local/share/containers/storage/libpod/bolt_state.db", read_podman },
+	{ true, "/.local/share/nerdctl/*/names/*/*", read_nerdctl },
+	{ false, "/var/lib/containers/storage/*-containers/*containers.json", read_storage },
+	{ false, "/run/containers/storage/*-containers/*containers.json", read_storage },
+	{ false, "/var/lib/containers/storage/db.sql", read_podman },
+	{ false, "/var/lib/containers/storage/libpod/db.sql", read_podman },
+	{ false, "/var/lib/containers/storage/libpod/bolt_state.db", read_podman },
+	{ false, "/run/containers/storage/db.sql", read_podman },
+	{ false, "/run/containers/storage/libpod/db.sql", read_podman },
+	{ false, "/run/containers/storage/libpod/bolt_state.db", read_podman },
+	{ false, "/var/lib/nerdctl/*/names/*/*", read_nerdctl },
+	{ false, "/var/log/containers/*.log", read_log },
+};
 
 static void book_read(struct container_names *names, struct container_book *book)
 {
 	const char *root = book->uid ? book->home : state_of(names->host);
 
-	if (book->uid) {
-		each_file(names, book, root,
-			  "/.local/share/containers/storage/*-containers/*containers.json",
-			  read_storage);
-		each_podman(names, book, root, "/.local/share/containers/storage");
-		each_file(names, book, root, "/.local/share/nerdctl/*/names/*/*", read_nerdctl);
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(book_files); i++) {
+		char path[PATH_MAX];
+		glob_t found = { 0 };
+		bool is_found;
+
+		if (book_files[i].is_users != (book->uid != 0) ||
+		    !path_print(path, "%s%s", root, book_files[i].pattern))
+			continue;
+		is_found = !glob(path, 0, NULL, &found);
+		for (size_t k = 0; is_found && k < found.gl_pathc && book->cnt < PAGES_MAX; k++) {
+			if (names->read_bytes > BOOK_BYTES_MAX) {
+				log_info(
+					"names of containers in '%s' and later files are not used: "
+					"more than %u MiB",
+					found.gl_pathv[k], BOOK_BYTES_MAX >> 20);
+				break;
+			}
+			book_files[i].read(names, book, found.gl_pathv[k]);
+		}
+		globfree(&found);
 	}
-	each_file(names, book, root, "/var/lib/containers/storage/*-containers/*containers.json",
-		  read_storage);
-	each_file(names, book, root, "/run/containers/storage/*-containers/*containers.json",
-		  read_storage);
-	each_podman(names, book, root, "/var/lib/containers/storage");
-	each_podman(names, book, root, "/run/containers/storage");
-	each_file(names, book, root, "/var/lib/nerdctl/*/names/*/*", read_nerdctl);
-	each_file(names, book, root, "/var/log/containers/*.log", read_log);
 }
 
 static bool home_of(uint32_t uid, char *home, size_t size)
@@ -605,17 +582,6 @@ static struct container_book *book_of(struct container_names *names, uint32_t ui
 	return book;
 }
 
-static void find_page(const struct container_book *book, const char *id,
-		      struct container_label *label)
-{
-	for (size_t i = 0; i < book->cnt; i++) {
-		if (!strcmp(book->pages[i].id, id)) {
-			*label = book->pages[i].label;
-			return;
-		}
-	}
-}
-
 /* ---- the answer ---- */
 
 /* The user whose runtime made the cgroup: "/user.slice/user-1000.slice/..." is user 1000's. */
@@ -629,6 +595,16 @@ static uint32_t names_owner_of(const char *path)
 	return 0;
 }
 
+/* Unless something is known already. */
+static void find_page(const struct container_book *book, const char *id,
+		      struct container_label *label)
+{
+	for (size_t i = 0; i < book->cnt && !names_is_known(label); i++) {
+		if (!strcmp(book->pages[i].id, id))
+			*label = book->pages[i].label;
+	}
+}
+
 void container_names_find(struct container_names *names, const char *path, const char *id,
 			  struct container_label *label)
 {
@@ -636,13 +612,11 @@ void container_names_find(struct container_names *names, const char *path, const
 	const struct container_book *book = book_of(names, uid);
 	char root[PATH_MAX];
 
-	memset(label, 0, sizeof(*label));
-	if (!book || !container_is_id(id))
+	if (!book)
 		return;
 	if (!uid) {
 		find_docker(names, docker_root(names), id, label);
-		for (size_t i = 0;
-		     i < sizeof(bundles) / sizeof(bundles[0]) && !names_is_known(label); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(bundles) && !names_is_known(label); i++)
 			find_bundle(names, &bundles[i], id, label);
 	} else if (book->has_home && path_print(root, "%s/.local/share/docker", book->home)) {
 		uint32_t before = (uint32_t)setfsuid(uid);
@@ -650,8 +624,7 @@ void container_names_find(struct container_names *names, const char *path, const
 		find_docker(names, root, id, label);
 		setfsuid(before);
 	}
-	if (!names_is_known(label))
-		find_page(book, id, label);
+	find_page(book, id, label);
 }
 
 /* The kubelet's directories: NAMESPACE_POD_UID. */
@@ -677,7 +650,6 @@ void container_names_pod(struct container_names *names, const char *path, const 
 	uint32_t owner = names_owner_of(path);
 	const struct container_book *book;
 
-	memset(label, 0, sizeof(*label));
 	if (!owner)
 		find_kubelet(names, uid, label);
 	if (names_is_known(label) || !container_is_id(uid))
@@ -698,7 +670,7 @@ const char *container_names_denied(const struct cgroup_host *host)
 	};
 	static char path[PATH_MAX];
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		if (path_print(path, "%s%s", state_of(host), dirs[i]) &&
 		    euidaccess(path, R_OK | X_OK) && errno == EACCES)
 			return path;

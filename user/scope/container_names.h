@@ -39,17 +39,17 @@ struct container_names {
 };
 
 /*
- * container_names_find - the name of the container with the id @id in the cgroup at @path.
+ * container_names_find - the name of the container with the id @id (container_is_id) in the cgroup at @path.
  *
  * A cgroup below user-UID.slice belongs to that user's runtime: only that user's files are read for it, and they are
- * read for no other cgroup. Unknown names are empty.
+ * read for no other cgroup. @label: zeroed; unknown names stay empty.
  */
 void container_names_find(struct container_names *names, const char *path, const char *id,
 			  struct container_label *label);
 
 /*
  * container_names_pod - the Kubernetes pod with the uid, or the podman pod with the id @uid, that the cgroup at @path
- * is or is below; pod and namespace are "" if unknown. Reads the same user's files as container_names_find.
+ * is or is below. Reads the same user's files as container_names_find, with the same @label.
  */
 void container_names_pod(struct container_names *names, const char *path, const char *uid,
 			 struct container_label *label);
@@ -63,22 +63,5 @@ size_t container_hex_len(const char *text);
 
 /* container_is_id - whether all of @name is a container's id, at least CONTAINER_ID_SHORT long. */
 bool container_is_id(const char *name);
-
-/*
- * The pods in podman's database, a BoltDB or SQLite file. Both keep a pod's configuration as JSON, whose start is in
- * one piece: the code searches for it and does not interpret the pages of the database. A pod never changes its name,
- * so a page that is no longer in use has the same name as the current one. Private to user/scope/.
- */
-struct podman_pod {
-	char id[CONTAINER_NAME_MAX];
-	char name[CONTAINER_NAME_MAX];
-};
-
-/*
- * podman_pods_next - iterate over the pods in the database @file; *@at is 0 at first. A pod can appear more than once.
- *
- * Return: whether there was another one.
- */
-bool podman_pods_next(struct text file, size_t *at, struct podman_pod *pod);
 
 #endif
