@@ -96,13 +96,6 @@ static bool arm64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *targ
 	return true;
 }
 
-/* The words before a function are data that ftrace keeps there (call ops). */
-static bool arm64_enters_before(uint64_t offset)
-{
-	(void)offset;
-	return false;
-}
-
 /* Two words that the compiler reserves for ftrace: nops in an image. At boot the first becomes a move. */
 static bool arm64_is_probe_site(const uint8_t *text, uint64_t addr, arch_is_tracer_fn is_tracer,
 				void *ctx)
@@ -126,7 +119,6 @@ const struct arch arch_arm64 = {
 	.stub_target = arm64_stub_target,
 	.stub_bytes = 4 * INSN_BYTES,
 	.has_plt = true,
-	.enters_before = arm64_enters_before,
 	.thunk_prefixes = arm64_thunk_prefixes,
 	.is_probe_site = arm64_is_probe_site,
 	.site_bytes = 2 * INSN_BYTES,
@@ -146,8 +138,6 @@ const struct arch arch_arm64 = {
 
 #define CALL_BYTES 5
 #define JCC_BYTES  6
-/* sarq $5, %gs:x86_call_depth before a function; one more before kernel 6.9 */
-#define DEPTH_COUNT_BYTES 9
 
 /*
  * Tries every byte as the start of an instruction. A wrong guess yields a function's start once in four billion
@@ -190,12 +180,6 @@ static bool x86_64_stub_target(const uint8_t *insn, uint64_t addr, uint64_t *tar
 	return true;
 }
 
-/* With call depth tracking, calls enter at the counting instruction in front of the function. */
-static bool x86_64_enters_before(uint64_t offset)
-{
-	return offset == DEPTH_COUNT_BYTES || offset == DEPTH_COUNT_BYTES + 1;
-}
-
 static const char *const x86_64_thunk_prefixes[] = {
 	"__x86_indirect_thunk",
 	"__pi___x86_indirect_thunk",
@@ -227,7 +211,12 @@ const struct arch arch_x86_64 = {
 	.scan = x86_64_scan,
 	.stub_target = x86_64_stub_target,
 	.stub_bytes = CALL_BYTES,
-	.enters_before = x86_64_enters_before,
+	/*
+	 * With call depth tracking, calls enter at the counting instruction in front of the function:
+	 * sarq $5, %gs:x86_call_depth, 9 bytes, and 10 before kernel 6.9.
+	 */
+	.before_min_bytes = 9,
+	.before_max_bytes = 10,
 	.thunk_prefixes = x86_64_thunk_prefixes,
 	.is_probe_site = x86_64_is_probe_site,
 	.site_bytes = CALL_BYTES,

@@ -39,8 +39,9 @@ struct arch {
 	bool (*stub_target)(const uint8_t *insn, uint64_t addr, uint64_t *target);
 	size_t stub_bytes;
 	bool has_plt; /* modules call distant functions through stubs without symbols */
-	/* Whether a call to this offset before a function's start, in the padding, enters the function. */
-	bool (*enters_before)(uint64_t offset);
+	/* A call into the padding enters the function behind it if it is between these distances; 0: none does. */
+	uint64_t before_min_bytes;
+	uint64_t before_max_bytes;
 	const char *const *
 		thunk_prefixes; /* of symbols that jump to the address in a register; ends with NULL */
 	/* Whether @text, loaded at @addr, is a site that ftrace and trampolines patch. */

@@ -18,45 +18,6 @@
 #include "base/host.h"
 #include "base/log.h"
 
-static int output_write_all(int fd, struct text bytes)
-{
-	while (bytes.len) {
-		ssize_t cnt = write(fd, bytes.ptr, bytes.len);
-
-		if (cnt < 0 && errno != EINTR)
-			return -errno;
-		if (cnt <= 0)
-			continue;
-		bytes.ptr += cnt;
-		bytes.len -= (size_t)cnt;
-	}
-	return 0;
-}
-
-int wholefile_write(const char *path, struct text bytes)
-{
-	char name[PATH_MAX];
-	int err;
-	int fd;
-
-	/* readers that search by ending ignore the temporary name: its end is random */
-	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = output_write_all(fd, bytes);
-	if (!err && (fchmod(fd, 0644) || fsync(fd)))
-		err = -errno;
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && rename(name, path))
-		err = -errno;
-	if (err)
-		unlink(name);
-	return err;
-}
-
 int stream_own(int fd)
 {
 	char path[32];
@@ -498,20 +459,6 @@ static int numbered(char *to, const struct outfile *f, unsigned int number)
 	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static int shift(const struct outfile *f, unsigned int cnt)
-{
-	char from[PATH_MAX];
-	char to[PATH_MAX];
-
-	for (unsigned int i = cnt - 1; i > 0; i--) {
-		if (numbered(from, f, i - 1) || numbered(to, f, i))
-			return -ENAMETOOLONG;
-		if (rename(from, to) && errno != ENOENT)
-			return -errno;
-	}
-	return 0;
-}
-
 int outfile_check_rotate(const struct outfile *f)
 {
 	if (f->path && !f->is_stream)
@@ -523,8 +470,16 @@ int outfile_check_rotate(const struct outfile *f)
 
 int outfile_rotate(struct outfile *f, unsigned int cnt)
 {
-	int err = f->err ? f->err : shift(f, cnt);
+	char from[PATH_MAX];
+	char to[PATH_MAX];
+	int err = f->err;
 
+	for (unsigned int i = cnt - 1; i > 0 && !err; i--) {
+		if (numbered(from, f, i - 1) || numbered(to, f, i))
+			err = -ENAMETOOLONG;
+		else if (rename(from, to) && errno != ENOENT)
+			err = -errno;
+	}
 	if (err)
 		return output_failed(f, err);
 	if (close(f->fd))
@@ -569,6 +524,30 @@ void outfile_abandon(struct outfile *f)
 	    unlink(f->path))
 		log_hint("cannot remove the empty '%s': %s", f->path, strerror(errno));
 	output_release(f);
+}
+
+int wholefile_write(const char *path, struct text bytes)
+{
+	char name[PATH_MAX];
+	int err;
+	int fd;
+
+	/* readers that search by ending ignore the temporary name: its end is random */
+	if (snprintf(name, sizeof(name), "%s.XXXXXX", path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = outfile_write(&(struct outfile){ .fd = fd }, bytes.ptr, bytes.len);
+	if (!err && (fchmod(fd, 0644) || fsync(fd)))
+		err = -errno;
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && rename(name, path))
+		err = -errno;
+	if (err)
+		unlink(name);
+	return err;
 }
 
 #define BANNER_LINES 4
@@ -661,12 +640,6 @@ int output_limit(struct output *out, uint64_t max_bytes, uint64_t rotate_bytes, 
 	return rotate_bytes ? outfile_check_rotate(&out->file) : 0;
 }
 
-static int output_put(struct output *out, const char *bytes, size_t len)
-{
-	out->text_bytes += len;
-	return outfile_write(&out->file, bytes, len);
-}
-
 /* The length of the whole rows that fit; a file without rows gets at least one. */
 static size_t rows_that_fit(const struct output *out, const char *bytes, size_t len)
 {
@@ -696,7 +669,8 @@ static int flush_limited(struct output *out)
 	while (at < out->buf.len && !out->is_full && !err) {
 		size_t len = rows_that_fit(out, out->buf.ptr + at, out->buf.len - at);
 
-		err = output_put(out, out->buf.ptr + at, len);
+		out->text_bytes += len;
+		err = outfile_write(&out->file, out->buf.ptr + at, len);
 		at += len;
 		if (err || at == out->buf.len)
 			break;
@@ -707,9 +681,9 @@ static int flush_limited(struct output *out)
 			break;
 		}
 		err = outfile_rotate(&out->file, out->rotate_cnt);
-		out->text_bytes = 0;
+		out->text_bytes = out->header.len;
 		if (!err)
-			err = output_put(out, out->header.ptr, out->header.len);
+			err = outfile_write(&out->file, out->header.ptr, out->header.len);
 	}
 	return err;
 }

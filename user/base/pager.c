@@ -124,19 +124,6 @@ static void catch_key(int sig, struct sigaction *before)
 		sigaction(sig, before, NULL);
 }
 
-static void handle_signals(void)
-{
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	const struct sigaction terminate = { .sa_handler = handle_terminate,
-					     .sa_flags = SA_RESETHAND };
-
-	catch_key(SIGINT, &pager.interrupt);
-	catch_key(SIGQUIT, &pager.quit);
-	sigaction(SIGTERM, &terminate, &pager.terminate);
-	if (pager.terminate.sa_handler == SIG_IGN)
-		sigaction(SIGTERM, &ignore, NULL);
-}
-
 /* Wait for the pager. Its pid stays reserved until no handler uses it. Return: its wait status. */
 static int wait_for_pager(void)
 {
@@ -155,6 +142,8 @@ static int wait_for_pager(void)
 
 bool pager_start(void)
 {
+	const struct sigaction terminate = { .sa_handler = handle_terminate,
+					     .sa_flags = SA_RESETHAND };
 	int ends[2];
 
 	pager.command = choose_command();
@@ -175,7 +164,11 @@ bool pager_start(void)
 	close(ends[0]);
 	close(ends[1]);
 	signals_ignore_writes();
-	handle_signals();
+	catch_key(SIGINT, &pager.interrupt);
+	catch_key(SIGQUIT, &pager.quit);
+	sigaction(SIGTERM, &terminate, &pager.terminate);
+	if (pager.terminate.sa_handler == SIG_IGN)
+		sigaction(SIGTERM, &pager.terminate, NULL);
 	log_hold(true);
 	output_leavable(true);
 	return true;

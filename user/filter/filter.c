@@ -53,19 +53,6 @@ static const struct filter_node *compared_with(const struct filter *filter, stru
 	return NULL;
 }
 
-static void add_proto(const struct proto_table *protos, const struct proto *proto, bool is_symbol,
-		      struct suggest *near)
-{
-	for (uint32_t i = 0; i < proto->arg_cnt; i++) {
-		if (is_symbol)
-			proto_enumerators(protos, &proto->args[i].type, add_text, near);
-		else
-			add_text(near, proto->args[i].name);
-	}
-	if (is_symbol)
-		proto_enumerators(protos, &proto->ret, add_text, near);
-}
-
 const char *filter_suggest(const struct filter *filter, const struct proto_table *protos,
 			   uint32_t func_id, struct text missing)
 {
@@ -84,8 +71,16 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 	if (node && near.cnt && filter_is_retval(node->name))
 		return suggest_text_with(&near, "-");
 	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
-		if (func_id == FILTER_ANY_FUNC || i == func_id)
-			add_proto(protos, proto, node, &near);
+		if (func_id != FILTER_ANY_FUNC && i != func_id)
+			continue;
+		for (uint32_t k = 0; k < proto->arg_cnt; k++) {
+			if (node)
+				proto_enumerators(protos, &proto->args[k].type, add_text, &near);
+			else
+				add_text(&near, proto->args[k].name);
+		}
+		if (node)
+			proto_enumerators(protos, &proto->ret, add_text, &near);
 	}
 	/* spelled correctly, but an argument of other functions */
 	return near.cnt && !near.least ? "" : suggest_text(&near);

@@ -187,26 +187,6 @@ static uint32_t used_by(const struct cbpf_insn *insn, size_t idx, uint64_t *reac
 	}
 }
 
-/*
- * headerbits_used - the bits of the number loaded into A by @insns[@idx] that can affect the verdict: the bits that the
- * next instructions select by AND, JSET or a shift, else all.
- *
- * @insns: all jumps reachable from @idx lead forward and to one of the @cnt <= 4096 instructions. Pure.
- */
-static uint32_t headerbits_used(const struct cbpf_insn *insns, size_t cnt, size_t idx)
-{
-	/* instructions before which A may hold the loaded value, a bit each */
-	uint64_t reached[INSN_CNT_MAX / 64] = { 0 };
-	uint32_t used = 0;
-
-	reach_add(reached, idx + 1);
-	for (size_t i = idx + 1; i < cnt && used != UINT32_MAX; i++) {
-		if (reached[i / 64] >> i % 64 & 1)
-			used |= used_by(&insns[i], i, reached);
-	}
-	return used;
-}
-
 /* ---- bits of a header that are known ---- */
 
 /*
@@ -525,26 +505,30 @@ static int16_t scratch(uint32_t k)
 	return (int16_t)((int)(k * 4) - 4 * BPF_MEMWORDS);
 }
 
-static uint32_t bytes_of(const struct cbpf_insn *insn)
-{
-	if (BPF_MODE(insn->code) == BPF_MSH)
-		return 1;
-	return BPF_SIZE(insn->code) == BPF_W ? 4 : BPF_SIZE(insn->code) == BPF_H ? 2 : 1;
-}
-
 static uint8_t loaded_reg(const struct cbpf_insn *insn)
 {
 	return BPF_CLASS(insn->code) == BPF_LD ? REG_A : REG_X;
 }
 
-/* The bits of the instruction's loaded value that matter. */
-static uint32_t used_of(const struct translation *tr, uint32_t idx)
+/*
+ * The bits of the value loaded by instruction @idx that can affect the verdict: for A, the bits that the next
+ * instructions select by AND, JSET or a shift, else all.
+ */
+static uint32_t used_of(const struct translation *tr, size_t idx)
 {
-	const struct cbpf_insn *insn = &tr->insns[idx];
+	/* instructions before which A may hold the loaded value, a bit each */
+	uint64_t reached[INSN_CNT_MAX / 64] = { 0 };
+	const uint16_t code = tr->insns[idx].code;
+	uint32_t used = 0;
 
-	if (BPF_CLASS(insn->code) == BPF_LD)
-		return headerbits_used(tr->insns, tr->cnt, idx);
-	return BPF_MODE(insn->code) == BPF_MSH ? IHL_BITS : UINT32_MAX;
+	if (BPF_CLASS(code) == BPF_LDX)
+		return BPF_MODE(code) == BPF_MSH ? IHL_BITS : UINT32_MAX;
+	reach_add(reached, idx + 1);
+	for (size_t i = idx + 1; i < tr->cnt && used != UINT32_MAX; i++) {
+		if (reached[i / 64] >> i % 64 & 1)
+			used |= used_by(&tr->insns[i], i, reached);
+	}
+	return used;
 }
 
 /* Load a big-endian number into @reg. The verifier requires aligned loads from the stack. */
@@ -572,7 +556,10 @@ static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool
 	const struct cbpf_insn *insn = &tr->insns[idx];
 	uint32_t versions = tr->states[idx].versions;
 	uint8_t reg = loaded_reg(insn);
-	uint32_t bytes = bytes_of(insn);
+	uint32_t bytes = BPF_MODE(insn->code) == BPF_MSH ? 1
+			 : BPF_SIZE(insn->code) == BPF_W ? 4
+			 : BPF_SIZE(insn->code) == BPF_H ? 2
+							 : 1;
 	uint64_t end = offset + bytes;
 	uint32_t lacking = 0;
 	uint32_t used;

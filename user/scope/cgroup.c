@@ -395,22 +395,11 @@ static void explain_id(const struct cgroup_host *host, const char *text)
 	}
 }
 
-static int resolve_id(const struct cgroup_host *host, const char *text, struct cgroup *out)
-{
-	uint64_t id;
-	int err = parse_u64(text, 1, UINT64_MAX, &id) ? -ENOENT : cgroup_open_id(host, id, out);
-
-	if (err == -ENOENT) {
-		explain_id(host, text);
-	} else if (err) {
-		log_error("cannot look for the cgroup with id %s: %s", text, strerror(-err));
-		log_hint("the cgroup tree is at %s", host->root);
-	}
-	return err;
-}
-
 int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgroup *out)
 {
+	uint64_t id;
+	int err;
+
 	out->fd = -1;
 	if (host->lack) {
 		cgroup_explain_lack(host);
@@ -423,7 +412,14 @@ int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgro
 	}
 	if (text[strspn(text, "0123456789")])
 		return cgroup_resolve_path(host, text, out);
-	return resolve_id(host, text, out);
+	err = parse_u64(text, 1, UINT64_MAX, &id) ? -ENOENT : cgroup_open_id(host, id, out);
+	if (err == -ENOENT) {
+		explain_id(host, text);
+	} else if (err) {
+		log_error("cannot look for the cgroup with id %s: %s", text, strerror(-err));
+		log_hint("the cgroup tree is at %s", host->root);
+	}
+	return err;
 }
 
 /* ---- one by path or id, all below one, the tasks of one ---- */

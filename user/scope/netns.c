@@ -227,50 +227,37 @@ static bool holders_add(struct holders *holders, uint32_t inum)
 	return true;
 }
 
-static void names_add(const struct netns_host *host, struct holders *holders)
+/* The namespaces with names, and one process of each that has none. */
+static void hint_candidates(const struct netns_host *host)
 {
+	struct holders holders = { 0 };
 	char path[PATH_MAX + 300];
 	const struct dirent *entry;
-	DIR *dir = opendir(host->run);
+	char comm[32];
 	uint32_t inum;
+	DIR *dir;
 
+	dir = opendir(host->run);
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", host->run, entry->d_name);
-		if (!host->inum_of(path, &inum) && holders_add(holders, inum))
-			strbuf_str(&holders->line, entry->d_name);
+		if (!host->inum_of(path, &inum) && holders_add(&holders, inum))
+			strbuf_str(&holders.line, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-}
-
-/* Add one process of each namespace that has no name. */
-static void pids_add(const struct netns_host *host, struct holders *holders)
-{
-	const struct dirent *entry;
-	DIR *dir = opendir(host->proc);
-	char comm[32];
-	uint32_t inum;
-
-	while (dir && holders->cnt < CANDIDATES_SHOWN && (entry = readdir(dir))) {
+	dir = opendir(host->proc);
+	while (dir && holders.cnt < CANDIDATES_SHOWN && (entry = readdir(dir))) {
 		if (!netns_is_number(entry->d_name) || inum_of_pid(host, entry->d_name, &inum) ||
-		    holders_has(holders, inum))
+		    holders_has(&holders, inum))
 			continue;
-		holders_add(holders, inum);
+		holders_add(&holders, inum);
 		host_comm(host->proc, entry->d_name, comm, sizeof(comm));
-		strbuf_printf(&holders->line, "%s (%s)", entry->d_name, comm);
+		strbuf_printf(&holders.line, "%s (%s)", entry->d_name, comm);
 	}
 	if (dir)
 		closedir(dir);
-}
-
-static void hint_candidates(const struct netns_host *host)
-{
-	struct holders holders = { 0 };
-
-	names_add(host, &holders);
-	pids_add(host, &holders);
 	if (holders.more)
 		strbuf_printf(&holders.line, " and %zu more names", holders.more);
 	if (holders.cnt)
@@ -341,18 +328,6 @@ static int resolve_inum(const struct netns_host *host, uint32_t number, uint32_t
 	return 0;
 }
 
-static int netns_resolve_path(const struct netns_host *host, const char *text, uint32_t *inum)
-{
-	char link[64];
-	int len = host_link(link, sizeof(link), "%s", text);
-	int err;
-
-	if (len > 0 && inum_parse(link, inum))
-		return 0;
-	err = len ? host->inum_of(text, inum) : -EACCES;
-	return err ? explain(host, text, err == -ENOTDIR ? -ENOENT : err) : 0;
-}
-
 static int resolve_name(const struct netns_host *host, const char *text, uint32_t *inum)
 {
 	char path[PATH_MAX + 300];
@@ -383,6 +358,8 @@ static int resolve_number(const struct netns_host *host, const char *text, uint3
 int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inum)
 {
 	uint32_t number;
+	char link[64];
+	int len;
 	int err;
 
 	if (!text[0]) {
@@ -392,8 +369,13 @@ int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inu
 	}
 	if (inum_parse(text, &number))
 		return resolve_inum(host, number, inum);
-	if (strchr(text, '/'))
-		return netns_resolve_path(host, text, inum);
+	if (strchr(text, '/')) {
+		len = host_link(link, sizeof(link), "%s", text);
+		if (len > 0 && inum_parse(link, inum))
+			return 0;
+		err = len ? host->inum_of(text, inum) : -EACCES;
+		return err ? explain(host, text, err == -ENOTDIR ? -ENOENT : err) : 0;
+	}
 	if (netns_is_number(text))
 		return resolve_number(host, text, inum);
 	err = resolve_name(host, text, inum);

@@ -181,9 +181,11 @@ static uint32_t func_entered(const struct callgraph *cg, uint64_t addr)
 	offset = addr - cg->syms[sym].addr;
 	sym = callgraph_first_name(cg, sym);
 	if ((cg->nodes[sym].flags & NODE_PADDING) && sym + 1 < cg->cnt) {
-		bool enters = cg->arch->enters_before(cg->syms[sym + 1].addr - addr);
-
-		return enters ? callgraph_first_name(cg, sym + 1) : CALLGRAPH_NO_FUNC;
+		offset = cg->syms[sym + 1].addr - addr;
+		if (!offset || offset < cg->arch->before_min_bytes ||
+		    offset > cg->arch->before_max_bytes)
+			return CALLGRAPH_NO_FUNC;
+		return callgraph_first_name(cg, sym + 1);
 	}
 	return !offset || offset == ARCH_PAD_BYTES ? sym : CALLGRAPH_NO_FUNC;
 }

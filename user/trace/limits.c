@@ -170,22 +170,11 @@ enum leftout_limit leftout_first(enum leftout_limit limit)
 	return limit == LEFTOUT_NEIGHBOURS ? LEFTOUT_OVERHEAD : limit;
 }
 
-static void put_names(struct strbuf *out, const struct leftout *lo, const struct functab *functab)
-{
-	const char *before = "left out ";
-
-	for (size_t i = 0; i < lo->func_cnt; i++) {
-		if (lo->func_ids[i] >= functab->cnt)
-			continue;
-		strbuf_str(out, before);
-		strbuf_add(out, functab->funcs[lo->func_ids[i]].name.ptr,
-			   functab->funcs[lo->func_ids[i]].name.len);
-		before = ", ";
-	}
-}
-
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab)
 {
+	const char *before = "left out ";
+	const struct func *func;
+
 	if (lo->limit == LEFTOUT_WINDOW) {
 		strbuf_str(out, "not traced for ");
 		seconds_put(out, lo->measured, 3);
@@ -207,8 +196,14 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 	}
 	if (lo->is_end)
 		strbuf_str(out, "the trace ends, no more functions can be left out");
-	else
-		put_names(out, lo, functab);
+	for (size_t i = 0; !lo->is_end && i < lo->func_cnt; i++) {
+		if (lo->func_ids[i] >= functab->cnt)
+			continue;
+		func = &functab->funcs[lo->func_ids[i]];
+		strbuf_str(out, before);
+		strbuf_add(out, func->name.ptr, func->name.len);
+		before = ", ";
+	}
 	if (lo->limit == LEFTOUT_EVENTS)
 		strbuf_printf(out, ": the trace records %" PRIu64 " events a second", lo->measured);
 	else if (lo->limit == LEFTOUT_NEIGHBOURS)
