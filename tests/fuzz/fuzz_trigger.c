@@ -62,7 +62,7 @@ static void feed_any(struct fuzz_input in)
 		const uint64_t word = fuzz_take(&in, 4);
 		const struct event ev = any_event(word);
 
-		CHECK(!trigger_feed(t, &ev, 1, check_hit, NULL));
+		CHECK(!trigger_feed(t, &ev, 1));
 		fed_ns += (word >> 8 & 0xffff) << (word >> 24 & 15);
 	}
 }
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_cond(&parsed.conds[i], text, text_len);
 	if (!wrong && end) {
 		fed = &parsed;
-		err = trigger_new(&t, &parsed, &functab, &missing);
+		err = trigger_new(&t, &parsed, &functab, check_hit, NULL, &missing);
 		CHECK(!err || (err == -ENOENT && missing));
 		if (!err) {
 			feed_any((struct fuzz_input){ end + 1, data + len });

@@ -36,14 +36,14 @@ static void start(const char *text)
 
 	script_begin("csrk");
 	CHECK(!trigger_parse(&rule, text));
-	CHECK(!trigger_new(&t, &rule, &functab, &missing));
+	CHECK(!trigger_new(&t, &rule, &functab, keep, NULL, &missing));
 }
 
 /* Return: how many hits there are so far. */
 static uint32_t hits_after_script(const char *script)
 {
 	SCRIPT_EACH(script, ev)
-	CHECK(!trigger_feed(t, ev, 1, keep, NULL));
+	CHECK(!trigger_feed(t, ev, 1));
 	return hit_cnt;
 }
 #define hits_after(...) hits_after_script(script_of(__VA_ARGS__))
@@ -122,11 +122,13 @@ TEST(what_is_not_traced_is_named)
 	const struct trigger_cond *missing;
 
 	CHECK(!trigger_parse(&rule, "tcp_sendmsg > 1s || udp_* > 1s"));
-	CHECK(trigger_new(&t, &rule, &functab, &missing) == -ENOENT && missing == &rule.conds[1]);
+	CHECK(trigger_new(&t, &rule, &functab, keep, NULL, &missing) == -ENOENT &&
+	      missing == &rule.conds[1]);
 	CHECK(!trigger_parse(&rule, "drops > 1/s"));
-	CHECK(trigger_new(&t, &rule, &two, &missing) == -ENOENT && missing == &rule.conds[0]);
+	CHECK(trigger_new(&t, &rule, &two, keep, NULL, &missing) == -ENOENT &&
+	      missing == &rule.conds[0]);
 	CHECK(!trigger_parse(&rule, "losses > 1/s"));
-	CHECK(!trigger_new(&t, &rule, &two, &missing));
+	CHECK(!trigger_new(&t, &rule, &two, keep, NULL, &missing));
 }
 
 TEST(a_call_takes_longer)
@@ -156,11 +158,11 @@ TEST(a_call_that_hangs_in_silence_is_told)
 {
 	start("tcp_v4_connect > 1s");
 	hits_after("5 c{");
-	trigger_seen(t, 1000 * MS + 5, keep, NULL);
+	trigger_seen(t, 1000 * MS + 5);
 	CHECK(!hit_cnt);
-	trigger_seen(t, 1000 * MS + 6, keep, NULL);
+	trigger_seen(t, 1000 * MS + 6);
 	CHECK(hit_cnt == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
-	trigger_seen(t, 500 * MS, keep, NULL); /* no way back */
+	trigger_seen(t, 500 * MS); /* no way back */
 	CHECK(hits_after("4s }") == 1);
 }
 
@@ -169,10 +171,10 @@ TEST(a_gap_is_no_long_call)
 {
 	start("tcp_v4_connect > 10ms");
 	hits_after("0 c8{ 5ms gap");
-	trigger_seen(t, 100 * MS, keep, NULL);
+	trigger_seen(t, 100 * MS);
 	hits_after("110ms c8{");
 	trigger_forget(t);
-	trigger_seen(t, 200 * MS, keep, NULL);
+	trigger_seen(t, 200 * MS);
 	CHECK(!hit_cnt);
 	end(2);
 }
@@ -184,11 +186,11 @@ TEST(a_return_in_doubt_is_no_long_call)
 	hits_after("0 c8{ s8{ tid8 c8{ 5ms cpu1 tid7 doubt");
 	CHECK(trigger_stats(t).unwatched_cnt == 2);
 	hits_after("6ms sure");
-	trigger_seen(t, 100 * MS, keep, NULL);
+	trigger_seen(t, 100 * MS);
 	CHECK(hit_cnt == 1 && hits[0].tid == 8);
 	CHECK(trigger_stats(t).unwatched_cnt == 2);
 	hits_after("100ms cpu0 c8{"); /* another CPU than it was in doubt on, or the same */
-	trigger_seen(t, 200 * MS, keep, NULL);
+	trigger_seen(t, 200 * MS);
 	CHECK(hit_cnt == 2 && hits[1].begin_ns == 100 * MS);
 }
 
@@ -204,7 +206,7 @@ TEST(a_call_that_begins_in_doubt_is_told_by_its_return)
 {
 	start("tcp_v4_connect > 10ms");
 	hits_after("1 doubt 2 c{");
-	trigger_seen(t, 50 * MS, keep, NULL);
+	trigger_seen(t, 50 * MS);
 	CHECK(!hit_cnt);
 	CHECK(!hits_after("60ms sure 70ms }")); /* of another call, perhaps */
 	CHECK(trigger_stats(t).unwatched_cnt == 1);
@@ -216,7 +218,7 @@ TEST(a_doubt_ends_with_a_loss)
 {
 	start("tcp_v4_connect > 10ms");
 	hits_after("1 doubt 5 lost1 6 tid8 c{");
-	trigger_seen(t, 50 * MS, keep, NULL);
+	trigger_seen(t, 50 * MS);
 	CHECK(hit_cnt == 1);
 }
 

@@ -400,7 +400,7 @@ static int flight_sink_events(struct sink *sink, const struct event *events, siz
 	struct sink_flight *sf = flight_of(sink);
 	int err = flight_events(sf->flight, events, cnt);
 
-	return err ? err : trigger_feed(sf->trigger, events, cnt, happened, sf);
+	return err ? err : trigger_feed(sf->trigger, events, cnt);
 }
 
 /* Look at the trigger even if no event comes: a task that hangs makes none. */
@@ -408,7 +408,7 @@ static int flight_sink_seen(struct sink *sink, uint64_t time_ns)
 {
 	struct sink_flight *sf = flight_of(sink);
 
-	trigger_seen(sf->trigger, time_ns, happened, sf);
+	trigger_seen(sf->trigger, time_ns);
 	return 0;
 }
 
@@ -502,7 +502,8 @@ static void sink_say_missing(const struct trigger_cond *cond)
 static int sink_watch(struct sink_flight *sf, const struct sink_recording_config *config)
 {
 	const struct trigger_cond *missing;
-	int err = trigger_new(&sf->trigger, config->opts->when, config->functab, &missing);
+	int err = trigger_new(&sf->trigger, config->opts->when, config->functab, happened, sf,
+			      &missing);
 
 	if (err != -ENOENT)
 		return err;

@@ -189,13 +189,17 @@ static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab 
 }
 
 int trigger_new(struct trigger **out, const struct trigger_rule *rule,
-		const struct functab *functab, const struct trigger_cond **missing)
+		const struct functab *functab,
+		void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx,
+		const struct trigger_cond **missing)
 {
 	struct trigger *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
 	t->rule = rule;
+	t->hit = hit;
+	t->ctx = ctx;
 	t->func_cnt = functab->cnt;
 	t->due_ns = UINT64_MAX;
 	t->longer = calloc(functab->cnt + 1, sizeof(*t->longer));
@@ -475,13 +479,10 @@ static int trigger_feed_one(struct trigger *t, const struct event *ev)
 	return 0;
 }
 
-int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
-		 void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx)
+int trigger_feed(struct trigger *t, const struct event *events, size_t cnt)
 {
 	int err = 0;
 
-	t->hit = hit;
-	t->ctx = ctx;
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct event *ev = &events[i];
 
@@ -489,16 +490,12 @@ int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
 			t->now_ns = ev->time_ns;
 		err = trigger_feed_one(t, ev);
 	}
-	if (t->now_ns > t->due_ns)
-		look_at_open(t);
+	trigger_seen(t, t->now_ns);
 	return err;
 }
 
-void trigger_seen(struct trigger *t, uint64_t time_ns,
-		  void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx)
+void trigger_seen(struct trigger *t, uint64_t time_ns)
 {
-	t->hit = hit;
-	t->ctx = ctx;
 	if (time_ns > t->now_ns)
 		t->now_ns = time_ns;
 	if (t->now_ns > t->due_ns)

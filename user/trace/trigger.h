@@ -72,28 +72,28 @@ struct trigger_stats {
 };
 
 /*
- * trigger_new - watch for @rule; @rule and @functab are borrowed.
+ * trigger_new - watch for @rule; @rule and @functab are borrowed. @hit is called for each condition that became true:
+ * once per call, and for a rate once per second while it is above its limit.
  *
  * Return: 0; -ENOENT with *@missing set: @functab has no function that this condition names; -ENOMEM.
  */
 int trigger_new(struct trigger **out, const struct trigger_rule *rule,
-		const struct functab *functab, const struct trigger_cond **missing);
+		const struct functab *functab,
+		void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx,
+		const struct trigger_cond **missing);
 void trigger_free(struct trigger *t);
 
 /*
- * trigger_feed - handle the next events, in order of time. @hit is called for each condition that became true: once per
- * call, and for a rate once per second while it is above its limit. A call that begins between EVENT_DOUBT and
- * EVENT_SURE is reported only at its return. Return: 0 or -ENOMEM.
+ * trigger_feed - handle the next events, in order of time. A call that begins between EVENT_DOUBT and EVENT_SURE is
+ * reported only at its return. Return: 0 or -ENOMEM.
  */
-int trigger_feed(struct trigger *t, const struct event *events, size_t cnt,
-		 void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
+int trigger_feed(struct trigger *t, const struct event *events, size_t cnt);
 
 /*
  * trigger_seen - no later event is older than @time_ns: calls that are open then have not returned. So a call is
  * reported as soon as it exceeds its limit, even if no other event comes.
  */
-void trigger_seen(struct trigger *t, uint64_t time_ns,
-		  void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx);
+void trigger_seen(struct trigger *t, uint64_t time_ns);
 
 /* trigger_forget - stop watching the open calls, because their returns may be lost. */
 void trigger_forget(struct trigger *t);
