@@ -90,9 +90,9 @@ static void check_names(const struct cgroup_host *host, const char *name)
 		CHECK(strnlen(box_name, sizeof(box_name)) < sizeof(box_name));
 	if (!cgroup_resolve(host, name, &cg))
 		cgroup_release(&cg);
-	if (!container_resolve(host, name, &box))
+	if (!container_resolve(host, name, false, &box))
 		container_release(&box);
-	if (!container_resolve_pod(host, name, &box))
+	if (!container_resolve(host, name, true, &box))
 		container_release(&box);
 	netns_host_init(&netns);
 	snprintf(netns.proc, sizeof(netns.proc), "%s/proc", base);

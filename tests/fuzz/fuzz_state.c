@@ -109,11 +109,11 @@ static void check_names(const struct cgroup_host *host, const char *name)
 		check_table(host);
 		return;
 	case 1:
-		if (!container_resolve(host, name, &box))
+		if (!container_resolve(host, name, false, &box))
 			container_release(&box);
 		return;
 	default:
-		if (!container_resolve_pod(host, name, &box))
+		if (!container_resolve(host, name, true, &box))
 			container_release(&box);
 	}
 }

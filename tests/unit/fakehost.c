@@ -176,7 +176,7 @@ int container_ask(const char *text, struct container *box)
 	int err;
 
 	listen_begin();
-	err = container_resolve(&host, text, box);
+	err = container_resolve(&host, text, false, box);
 	listen_end();
 	if (err)
 		check_form();
@@ -190,7 +190,7 @@ int pod_ask(const char *text, struct container *box)
 	int err;
 
 	listen_begin();
-	err = container_resolve_pod(&host, text, box);
+	err = container_resolve(&host, text, true, box);
 	listen_end();
 	if (err)
 		check_form();

@@ -93,7 +93,7 @@ TEST(users_do_not_join_pods)
 	cgroup_make(USER "/kubepods/pod" POD_UID "/" ID_B, "");
 	dirs_make(text_of("%s/var/log/pods/shop_web-0_" POD_UID, base));
 	for (int by_uid = 0; by_uid < 2; by_uid++) {
-		CHECK(!container_resolve_pod(&host, by_uid ? POD_UID : "web-0", &box));
+		CHECK(!container_resolve(&host, by_uid ? POD_UID : "web-0", true, &box));
 		CHECK(box.cnt == 1);
 		CHECK_STR(box.cgroups[0].path, pod);
 		container_release(&box);

@@ -729,58 +729,43 @@ static int container_fill(const struct cgroup_host *host, const struct search *s
 	return err;
 }
 
-static int container_choose(const struct cgroup_host *host, struct search *search,
-			    struct container *out)
+int container_resolve(const struct cgroup_host *host, const char *text, bool is_pod,
+		      struct container *out)
 {
+	/* Kubernetes prints containerd://ID */
+	const char *scheme = is_pod ? NULL : strstr(text, "://");
+	struct search search = { .wanted = scheme ? scheme + 3 : text, .is_pod = is_pod };
 	const struct container_seen *first;
 	bool is_unique;
-	int err = search_fit(search);
-
-	if (err)
-		return err;
-	first = search_match(search, &is_unique);
-	if (first)
-		return is_unique ? container_fill(host, search, first, out)
-				 : explain_ambiguous(host, search);
-	err = explain_stray(host, search);
-	return err ? err : explain_unknown(host, search);
-}
-
-static int search_run(const struct cgroup_host *host, struct search *search, struct container *out)
-{
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (!search->wanted[0]) {
-		log_error("the name of the %s is empty", search->is_pod ? "pod" : "container");
+	if (!search.wanted[0]) {
+		log_error("the name of the %s is empty", is_pod ? "pod" : "container");
 		log_hint("give its name or its id; 'netfgraph list --containers' shows them");
 		return -EINVAL;
 	}
 	if (host->lack) {
-		err = explain_stray(host, search);
+		err = explain_stray(host, &search);
 		if (!err)
 			cgroup_explain_lack(host);
 		return -ENOTSUP;
 	}
-	err = container_set_read(host, &search->set);
+	err = container_set_read(host, &search.set);
 	if (!err)
-		err = container_choose(host, search, out);
-	free(search->fits);
-	container_set_release(&search->set);
+		err = search_fit(&search);
+	if (!err) {
+		first = search_match(&search, &is_unique);
+		if (!first)
+			err = explain_stray(host, &search);
+		else if (is_unique)
+			err = container_fill(host, &search, first, out);
+		else
+			err = explain_ambiguous(host, &search);
+		if (!first && !err)
+			err = explain_unknown(host, &search);
+	}
+	free(search.fits);
+	container_set_release(&search.set);
 	return err;
-}
-
-int container_resolve(const struct cgroup_host *host, const char *text, struct container *out)
-{
-	const char *scheme = strstr(text, "://"); /* Kubernetes prints containerd://ID */
-	struct search search = { .wanted = scheme ? scheme + 3 : text };
-
-	return search_run(host, &search, out);
-}
-
-int container_resolve_pod(const struct cgroup_host *host, const char *text, struct container *out)
-{
-	struct search search = { .wanted = text, .is_pod = true };
-
-	return search_run(host, &search, out);
 }

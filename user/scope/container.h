@@ -62,17 +62,14 @@ struct container {
  * its id or at least the first 4 digits of it (also as "docker://ID", which Kubernetes prints); a pod's uid, or the
  * whole name of a systemd unit (nginx.service). A whole id or name takes precedence over a prefix of another.
  *
+ * @is_pod: the pod named by NAME, NAMESPACE/NAME, its uid, or a podman pod's id or at least 4 digits of it. Yields all
+ * its containers if they have no common cgroup.
  * Return: 0, and the caller frees with container_release; else -errno, already logged with the candidates: -ENOENT
  * unknown, -ENOTUNIQ ambiguous, -EMEDIUMTYPE in cgroup v1 or outside our cgroup namespace, -ENOTSUP no v2 tree, -EINVAL
  * empty, -ENOMEM.
  */
-int container_resolve(const struct cgroup_host *host, const char *text, struct container *out);
-
-/*
- * container_resolve_pod - as container_resolve, for a pod: NAME, NAMESPACE/NAME, its uid, or a podman pod's id or at
- * least 4 digits of it. Yields all its containers if they have no common cgroup.
- */
-int container_resolve_pod(const struct cgroup_host *host, const char *text, struct container *out);
+int container_resolve(const struct cgroup_host *host, const char *text, bool is_pod,
+		      struct container *out);
 void container_release(struct container *box);
 
 /*

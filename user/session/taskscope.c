@@ -61,13 +61,11 @@ static int resolve_cgroups(struct taskscope *sc)
 }
 
 /* Of --container or --pod. */
-static int resolve_containers(struct taskscope *sc, const struct str_list *names,
-			      int (*resolve)(const struct cgroup_host *host, const char *text,
-					     struct container *out))
+static int resolve_containers(struct taskscope *sc, const struct str_list *names, bool is_pod)
 {
 	for (size_t i = 0; i < names->cnt; i++) {
 		struct container box;
-		int err = resolve(&sc->cgroup_host, names->items[i], &box);
+		int err = container_resolve(&sc->cgroup_host, names->items[i], is_pod, &box);
 
 		if (err)
 			return err;
@@ -115,9 +113,9 @@ static int taskscope_resolve(struct taskscope *sc)
 	if (!err)
 		err = resolve_cgroups(sc);
 	if (!err)
-		err = resolve_containers(sc, &sc->opts->containers, container_resolve);
+		err = resolve_containers(sc, &sc->opts->containers, false);
 	if (!err)
-		err = resolve_containers(sc, &sc->opts->pods, container_resolve_pod);
+		err = resolve_containers(sc, &sc->opts->pods, true);
 	if (!err)
 		err = resolve_netns(sc);
 	return err;
