@@ -229,17 +229,15 @@ const struct arch arch_x86_64 = {
 	.site_out_call_insns = 450,
 };
 
+const struct arch *arch_host(void)
+{
 #if defined(__x86_64__)
-#define HOST (&arch_x86_64)
+	return &arch_x86_64;
 #elif defined(__aarch64__)
-#define HOST (&arch_arm64)
+	return &arch_arm64;
 #else
 #error "base/arch.c has no such architecture"
 #endif
-
-const struct arch *arch_host(void)
-{
-	return HOST;
 }
 
 const struct arch *arch_of_machine(uint16_t elf_machine)

@@ -54,6 +54,24 @@ uint32_t host_namespace(const char *proc, const char *task, const char *type)
 	return sscanf(link, "%*[a-z]:[%10u]", &inum) == 1 ? inum : 0;
 }
 
+/* In a line such as "0::/system.slice/x.service". */
+bool host_cgroup(const char *proc, const char *task, char *path)
+{
+	FILE *file = host_open("%s/%s/cgroup", proc, task);
+	char line[PATH_MAX];
+	bool is_found = false;
+
+	while (file && !is_found && fgets(line, sizeof(line), file))
+		is_found = !strncmp(line, "0::/", 4);
+	if (file)
+		fclose(file);
+	if (!is_found)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	strcpy(path, line + 3);
+	return true;
+}
+
 void host_comm(const char *proc, const char *task, char *comm, size_t size)
 {
 	FILE *file = host_open("%s/%s/comm", proc, task);
@@ -275,19 +293,13 @@ uint64_t host_memory_limit_bytes(void)
 {
 	static const char root[] = "/sys/fs/cgroup";
 	char dir[PATH_MAX];
-	char line[PATH_MAX];
+	char path[PATH_MAX];
 	uint64_t least = host_memory_bytes();
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	bool is_found = false;
+	FILE *file;
 
-	while (file && !is_found && fgets(line, sizeof(line), file))
-		is_found = !strncmp(line, "0::/", 4);
-	if (file)
-		fclose(file);
-	if (!is_found)
+	if (!host_cgroup("/proc", "self", path))
 		return least;
-	line[strcspn(line, "\n")] = '\0';
-	snprintf(dir, sizeof(dir), "%s%.*s", root, (int)(sizeof(dir) - sizeof(root)), line + 3);
+	snprintf(dir, sizeof(dir), "%s%.*s", root, (int)(sizeof(dir) - sizeof(root)), path);
 	while (strlen(dir) >= sizeof(root)) {
 		uint64_t bytes;
 

@@ -271,19 +271,6 @@ static void filter_jump(struct coder *c, uint8_t condition, int64_t number, uint
 	filter_put(c, BPF_JMP | condition | BPF_X, R_VALUE, R_NUMBER, (int16_t)label, 0);
 }
 
-static void filter_load(struct coder *c, const struct proto_type *type, uint32_t idx)
-{
-	const int32_t unused_bits = 64 - 8 * type->bytes;
-
-	filter_put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, R_CTX, (int16_t)(idx * sizeof(uint64_t)),
-		   0);
-	if (filter_is_wide(type) || !unused_bits)
-		return;
-	filter_put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, unused_bits);
-	filter_put(c, BPF_ALU64 | (filter_is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K, R_VALUE, 0,
-		   0, unused_bits);
-}
-
 /* Jump when a wide value is less than @number; errors are negative. */
 static void jump_wide_less(struct coder *c, int64_t number, uint32_t label)
 {
@@ -308,10 +295,17 @@ static void filter_compare(struct coder *c, const struct filter_node *node, bool
 {
 	uint32_t idx;
 	const struct proto_type *type = filter_find(c->proto, node->name, &idx);
+	const int32_t unused_bits = 64 - 8 * type->bytes;
 	uint32_t yes = when ? label : new_label(c);
 	const int64_t number = number_of(node, c->protos, type);
 
-	filter_load(c, type, idx);
+	filter_put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, R_CTX, (int16_t)(idx * sizeof(uint64_t)),
+		   0);
+	if (!filter_is_wide(type) && unused_bits) {
+		filter_put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, unused_bits);
+		filter_put(c, BPF_ALU64 | (filter_is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K,
+			   R_VALUE, 0, 0, unused_bits);
+	}
 	if (node->op == FILTER_LESS && filter_is_wide(type))
 		jump_wide_less(c, number, yes);
 	else

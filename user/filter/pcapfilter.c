@@ -253,12 +253,7 @@ static uint32_t lacking_of(uint32_t version, uint64_t offset, uint32_t bytes, ui
 #define IHL_BITS     0xfu
 
 static const char *not_classic = "compiles to something that is not a packet filter";
-static const char *too_deep = "reads beyond the 20 bytes after the IP header";
-static const char *not_fixed =
-	"reads at an offset computed from the packet; only fixed offsets are supported";
-static const char *loops = "compiles to a loop";
 static const char *too_long = "is too long";
-static const char *by_zero = "divides by zero";
 
 /* ---- constants on the path to an instruction ---- */
 
@@ -422,7 +417,7 @@ static int pcapfilter_reach(struct translation *tr, size_t idx, uint64_t distanc
 			    const struct state *state)
 {
 	if (distance >= tr->cnt - idx - 1)
-		return refuse(tr, distance > INT32_MAX ? loops : not_classic);
+		return refuse(tr, distance > INT32_MAX ? "compiles to a loop" : not_classic);
 	merge(&tr->states[idx + 1 + distance], state);
 	return 0;
 }
@@ -565,7 +560,7 @@ static int load_view(struct translation *tr, uint32_t idx, uint64_t offset, bool
 	uint32_t used;
 
 	if (end > (is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6) + NFG_VIEW_BEHIND)
-		return refuse(tr, too_deep);
+		return refuse(tr, "reads beyond the 20 bytes after the IP header");
 	used = offset < NFG_VIEW_IPV6 ? used_of(tr, idx) : 0;
 	if (end > NFG_VIEW_IPV4)
 		emit_jump(tr, BPF_JMP | BPF_JLT | BPF_K, REG_VALID, 0, (uint32_t)end, REJECT);
@@ -606,7 +601,9 @@ static int pcapfilter_load(struct translation *tr, uint32_t idx)
 	case BPF_IND:
 		if (x->is_known)
 			return load_view(tr, idx, (uint64_t)x->value + insn->k, x->is_of_ipv4);
-		return refuse(tr, not_fixed);
+		return refuse(
+			tr,
+			"reads at an offset computed from the packet; only fixed offsets are supported");
 	case BPF_MSH:
 		if (!insn->k) {
 			set(tr, reg, NFG_VIEW_IPV4);
@@ -642,7 +639,7 @@ static int pcapfilter_compute(struct translation *tr, const struct cbpf_insn *in
 		}
 		emit(tr, BPF_ALU | op | BPF_X, REG_A, REG_X, 0, 0);
 	} else if (is_division && !insn->k) {
-		return refuse(tr, by_zero);
+		return refuse(tr, "divides by zero");
 	} else if (is_shift && insn->k >= 32) {
 		set(tr, REG_A, 0);
 	} else {

@@ -353,30 +353,6 @@ static int cgroup_resolve_path(const struct cgroup_host *host, const char *text,
 	return 0;
 }
 
-/* The cgroup of the process, from a line such as "0::/system.slice/x.service", if the id is a pid after all. */
-static bool path_of_pid(const struct cgroup_host *host, const char *pid, char *path)
-{
-	char *line = NULL;
-	size_t size = 0;
-	bool is_found = false;
-	FILE *file;
-
-	if (strlen(pid) > 10)
-		return false;
-	file = host_open("%s/%s/cgroup", host->proc, pid);
-	if (!file)
-		return false;
-	while (!is_found && getline(&line, &size, file) > 0) {
-		is_found = !strncmp(line, "0::/", 4);
-		line[strcspn(line, "\n")] = '\0';
-		if (is_found)
-			snprintf(path, PATH_MAX, "%s", line + 3);
-	}
-	free(line);
-	fclose(file);
-	return is_found;
-}
-
 static void explain_id(const struct cgroup_host *host, const char *text)
 {
 	char path[PATH_MAX];
@@ -386,7 +362,7 @@ static void explain_id(const struct cgroup_host *host, const char *text)
 	if (!cgroup_open(host, text, &named)) {
 		log_hint("write /%s for the cgroup of that name", text);
 		cgroup_release(&named);
-	} else if (path_of_pid(host, text, path)) {
+	} else if (strlen(text) <= 10 && host_cgroup(host->proc, text, path)) { /* a pid */
 		log_hint("%s is a process in the cgroup %s; -p %s traces the process", text, path,
 			 text);
 	} else {

@@ -89,17 +89,6 @@ static void drop_tree(struct packet_hold *hold, uint32_t cpu, uint64_t *reason_c
 	++*reason_cnt;
 }
 
-/* End the open tree without a verdict, before the newest event, which may begin another tree. */
-static void restart(struct packet_hold *hold, const struct event *ev)
-{
-	uint64_t newest = hold->head - 1;
-
-	drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
-	hold_slot_at(hold, newest)->is_dropped = false;
-	if (ev->flags & EVENT_TREE_UNSURE)
-		hold->open_at[ev->cpu] = newest;
-}
-
 /*
  * The end of the open tree may be missing, so the next events on its CPU may belong to another tree and do not decide
  * this one.
@@ -118,20 +107,25 @@ static void end_tree(struct packet_hold *hold, const struct event *ev)
 static void judge(struct packet_hold *hold, const struct event *ev)
 {
 	uint64_t *open_at = &hold->open_at[ev->cpu];
+	uint64_t newest = hold->head - 1;
 	bool is_root = ev->flags & EVENT_TREE_ROOT;
 
 	if (hold->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
 		hold->stats.unknown_cnt += is_root && ev->kind == EVENT_ENTRY;
-		hold_slot_at(hold, hold->head - 1)->is_dropped = true;
+		hold_slot_at(hold, newest)->is_dropped = true;
 	} else if (*open_at == NONE) {
 		if (ev->flags & EVENT_TREE_UNSURE)
-			*open_at = hold->head - 1;
+			*open_at = newest;
 		else if (ev->flags & EVENT_TREE_DROP) /* its beginning was lost */
-			hold_slot_at(hold, hold->head - 1)->is_dropped = true;
+			hold_slot_at(hold, newest)->is_dropped = true;
 	} else if (ev->flags & EVENT_TREE_DROP) {
 		drop_tree(hold, ev->cpu, &hold->stats.dropped_cnt);
 	} else if (!(ev->flags & EVENT_TREE) || (is_root && ev->kind == EVENT_ENTRY)) {
-		restart(hold, ev); /* the exit of its root was lost */
+		/* the exit of its root was lost; the newest event may begin another tree */
+		drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
+		hold_slot_at(hold, newest)->is_dropped = false;
+		if (ev->flags & EVENT_TREE_UNSURE)
+			*open_at = newest;
 	} else if (!(ev->flags & EVENT_TREE_UNSURE)) {
 		*open_at = NONE; /* in scope */
 	} else if (is_root) {
