@@ -2,6 +2,7 @@
 #include "scope/cgroup.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -280,11 +281,13 @@ TEST(this_host_agrees)
 	struct cgroup_host real;
 	struct cgroup by_path;
 	struct cgroup by_id;
+	char id[24];
 
 	if (cgroup_host_find(&real, "/proc", NULL))
 		SKIP("no cgroup v2 here");
 	CHECK(!cgroup_resolve(&real, "/", &by_path));
-	CHECK(!cgroup_open_id(&real, by_path.id, &by_id));
+	snprintf(id, sizeof(id), "%" PRIu64, by_path.id);
+	CHECK(!cgroup_resolve(&real, id, &by_id));
 	CHECK_STR(by_id.path, "/");
 	cgroup_release(&by_path);
 	cgroup_release(&by_id);

@@ -56,6 +56,16 @@ static inline void strbuf_char(struct strbuf *sb, char c)
 	strbuf_add(sb, &c, 1);
 }
 
+/* strbuf_cstr - its text, ended by a NUL that is not part of it; "" after a failure. Valid until the next change. */
+static inline const char *strbuf_cstr(struct strbuf *sb)
+{
+	strbuf_char(sb, '\0');
+	if (sb->failed)
+		return "";
+	sb->len--;
+	return sb->ptr;
+}
+
 static inline void strbuf_fill(struct strbuf *sb, char c, size_t len)
 {
 	if (sb->cap - sb->len < len && !strbuf_reserve(sb, len))

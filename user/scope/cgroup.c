@@ -230,8 +230,7 @@ int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup 
 /* ---- the walk ---- */
 
 struct walk {
-	struct strbuf
-		path; /* from the tree's root, without a trailing slash; the NUL is not counted */
+	struct strbuf path; /* from the tree's root, without a trailing slash */
 	unsigned int level;
 	int (*visit)(void *ctx, const struct cgroup_seen *seen);
 	void *ctx;
@@ -239,16 +238,13 @@ struct walk {
 
 static int visit_one(struct walk *walk, const struct stat *st)
 {
+	const char *path = strbuf_cstr(&walk->path);
 	struct cgroup_seen seen = { .id = st->st_ino, .level = walk->level };
-	const char *slash;
 
-	strbuf_add(&walk->path, "", 1);
 	if (!strbuf_ok(&walk->path))
 		return -ENOMEM;
-	walk->path.len--;
-	seen.path = walk->path.len ? walk->path.ptr : "/";
-	slash = strrchr(seen.path, '/');
-	seen.name = slash + 1;
+	seen.path = *path ? path : "/";
+	seen.name = strrchr(seen.path, '/') + 1;
 	return walk->visit(walk->ctx, &seen);
 }
 
@@ -372,7 +368,8 @@ static int visit_id(void *ctx, const struct cgroup_seen *seen)
 	return 1;
 }
 
-int cgroup_open_id(const struct cgroup_host *host, uint64_t id, struct cgroup *out)
+/* Open the cgroup with this id: one system call with CAP_DAC_READ_SEARCH, else a walk. */
+static int cgroup_open_id(const struct cgroup_host *host, uint64_t id, struct cgroup *out)
 {
 	struct cgroup search = { .id = id };
 	int err;
@@ -499,8 +496,7 @@ static const char *candidates_line(struct candidates *cands, char *wanted)
 		strbuf_printf(&cands->list, "%s%s", i ? ", " : "", cands->names[i]);
 	if (shown < cands->cnt)
 		strbuf_printf(&cands->list, " and %zu more", cands->cnt - shown);
-	strbuf_add(&cands->list, "", 1);
-	return strbuf_ok(&cands->list) ? cands->list.ptr : "";
+	return strbuf_cstr(&cands->list);
 }
 
 static void candidates_release(struct candidates *cands)

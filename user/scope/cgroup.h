@@ -65,13 +65,6 @@ int cgroup_resolve(const struct cgroup_host *host, const char *text, struct cgro
  */
 int cgroup_open(const struct cgroup_host *host, const char *path, struct cgroup *out);
 
-/*
- * cgroup_open_id - open the cgroup with this id: one system call with CAP_DAC_READ_SEARCH, else a walk; logs nothing.
- *
- * Return: 0, the caller closes with cgroup_release; -ENOENT, or another -errno.
- */
-int cgroup_open_id(const struct cgroup_host *host, uint64_t id, struct cgroup *out);
-
 /* cgroup_release - close it. Zeroed storage must not be released: its fd is 0. */
 void cgroup_release(struct cgroup *cg);
 

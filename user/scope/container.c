@@ -303,24 +303,29 @@ static bool is_id_begin(const char *wanted, const char *id)
 	       !strncmp(wanted, id, len);
 }
 
+/* The rest of @text after @above and a slash; NULL: it does not begin so. */
+static const char *rest_below(const char *text, const char *above)
+{
+	size_t len = strlen(above);
+
+	return !strncmp(text, above, len) && text[len] == '/' ? text + len + 1 : NULL;
+}
+
 /* Whether @text is @a, a slash, and @b. */
 static bool is_joined(const char *text, const char *a, const char *b)
 {
-	size_t len = strlen(a);
+	const char *rest = rest_below(text, a);
 
-	return len && *b && !strncmp(text, a, len) && text[len] == '/' &&
-	       !strcmp(text + len + 1, b);
+	return rest && *a && *b && !strcmp(rest, b);
 }
 
 /* Whether @text is POD/NAME or NAMESPACE/POD/NAME. */
 static bool is_in_pod(const char *text, const struct container_seen *item)
 {
-	size_t len = strlen(item->namespace);
+	const char *rest = rest_below(text, item->namespace);
 
-	if (is_joined(text, item->pod, item->name))
-		return true;
-	return len && !strncmp(text, item->namespace, len) && text[len] == '/' &&
-	       is_joined(text + len + 1, item->pod, item->name);
+	return is_joined(text, item->pod, item->name) ||
+	       (rest && item->namespace[0] && is_joined(rest, item->pod, item->name));
 }
 
 static enum fit fit_pod(const char *wanted, const struct container_seen *item)
@@ -416,10 +421,8 @@ static bool is_covered(const struct search *search, size_t index)
 
 	for (size_t i = 0; i < index; i++) {
 		const struct container_seen *other = &search->set.items[i];
-		size_t len = strlen(other->path);
 
-		if (!search->fits[i] || strncmp(item->path, other->path, len) ||
-		    item->path[len] != '/')
+		if (!search->fits[i] || !rest_below(item->path, other->path))
 			continue;
 		if (container_is_same(search, other, item))
 			return true;
@@ -501,12 +504,12 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 	size_t cnt;
 
 	cnt = container_candidates_add(host, search, true, &line);
-	log_error("'%s' %s %zu %s: %.*s", search->wanted,
+	log_error("'%s' %s %zu %s: %s", search->wanted,
 		  is_prefix ? "is the beginning of the ids of" : "is the name of", cnt,
 		  search->is_pod             ? "pods"
 		  : search->best == FIT_UNIT ? "units"
 					     : "containers",
-		  (int)line.len, line.ptr ? line.ptr : "");
+		  strbuf_cstr(&line));
 	strbuf_reset(&line);
 	for (size_t i = 0, shown = 0; i < search->set.cnt && shown < CANDIDATES_SHOWN; i++) {
 		if (search->fits[i])
@@ -514,7 +517,7 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 				      search->set.items[i].path);
 	}
 	if (!ids_differ(search))
-		log_hint("choose one with --cgroup: %.*s", (int)line.len, line.ptr ? line.ptr : "");
+		log_hint("choose one with --cgroup: %s", strbuf_cstr(&line));
 	else if (is_prefix)
 		log_hint("give more digits of the id");
 	else if (search->is_pod)
@@ -576,13 +579,13 @@ static int explain_unknown(const struct cgroup_host *host, const struct search *
 		log_error("no %s '%s' in the cgroup tree", what, search->wanted);
 	suggestion_add(search, &near);
 	if (container_candidates_add(host, search, false, &line))
-		log_hint("%.*s%s%s%s%ss here: %.*s", (int)near.len, near.ptr ? near.ptr : "",
+		log_hint("%s%s%s%s%ss here: %s", strbuf_cstr(&near),
 			 denied ? "only root may read the names in " : "", denied ? denied : "",
-			 denied ? "; " : "", what, (int)line.len, line.ptr ? line.ptr : "");
+			 denied ? "; " : "", what, strbuf_cstr(&line));
 	else
 		log_hint(
-			"%.*sthe cgroup tree has no %ss; --cgroup PATH takes any cgroup, --netns PID any network namespace",
-			(int)near.len, near.ptr ? near.ptr : "", what);
+			"%sthe cgroup tree has no %ss; --cgroup PATH takes any cgroup, --netns PID any network namespace",
+			strbuf_cstr(&near), what);
 	strbuf_release(&near);
 	strbuf_release(&line);
 	return -ENOENT;

@@ -261,8 +261,8 @@ static void hint_candidates(const struct netns_host *host)
 	if (holders.more)
 		strbuf_printf(&holders.line, " and %zu more names", holders.more);
 	if (holders.cnt)
-		log_hint("network namespaces here, by name or process: %.*s", (int)holders.line.len,
-			 holders.line.ptr ? holders.line.ptr : "");
+		log_hint("network namespaces here, by name or process: %s",
+			 strbuf_cstr(&holders.line));
 	else
 		log_hint("give a process id, or the path of a namespace such as /proc/PID/ns/net");
 	strbuf_release(&holders.line);
