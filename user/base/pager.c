@@ -124,22 +124,6 @@ static void catch_key(int sig, struct sigaction *before)
 		sigaction(sig, before, NULL);
 }
 
-/* Wait for the pager. Its pid stays reserved until no handler uses it. Return: its wait status. */
-static int wait_for_pager(void)
-{
-	siginfo_t info;
-	int status = 0;
-
-	while (waitid(P_PID, (id_t)pager.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-		;
-	sigaction(SIGINT, &pager.interrupt, NULL);
-	sigaction(SIGQUIT, &pager.quit, NULL);
-	sigaction(SIGTERM, &pager.terminate, NULL);
-	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
 bool pager_start(void)
 {
 	const struct sigaction terminate = { .sa_handler = handle_terminate,
@@ -176,7 +160,8 @@ bool pager_start(void)
 
 int pager_end(void)
 {
-	int status;
+	siginfo_t info;
+	int status = 0;
 	int code;
 
 	/* output that the pager did not read must not appear after it */
@@ -185,7 +170,14 @@ int pager_end(void)
 	/* this was the last writer of the pipe: the pager sees the end of the text */
 	dup2(pager.terminal_fd, STDOUT_FILENO);
 	close(pager.terminal_fd);
-	status = wait_for_pager();
+	/* its pid stays reserved until no handler uses it */
+	while (waitid(P_PID, (id_t)pager.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &pager.interrupt, NULL);
+	sigaction(SIGQUIT, &pager.quit, NULL);
+	sigaction(SIGTERM, &pager.terminate, NULL);
+	while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
+		;
 	output_leavable(false);
 	log_hold(false);
 	if (pager.is_terminated)

@@ -89,20 +89,6 @@ static void drop_tree(struct packet_hold *hold, uint32_t cpu, uint64_t *reason_c
 	++*reason_cnt;
 }
 
-/*
- * The end of the open tree may be missing, so the next events on its CPU may belong to another tree and do not decide
- * this one.
- */
-static void end_tree(struct packet_hold *hold, const struct event *ev)
-{
-	if (ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE)
-		hold->is_doubtful[ev->cpu] = ev->kind == EVENT_DOUBT;
-	else if (ev->kind != EVENT_LOST && ev->kind != EVENT_GAP)
-		return;
-	if (hold->open_at[ev->cpu] != NONE)
-		drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
-}
-
 /* Update the CPU's tree for the event that was just queued. */
 static void judge(struct packet_hold *hold, const struct event *ev)
 {
@@ -136,15 +122,27 @@ static void judge(struct packet_hold *hold, const struct event *ev)
 int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
+		const struct event *ev = &events[i];
+
 		if (hold->head - hold->tail == hold->slot_cnt && hold_grow(hold))
 			return -ENOMEM;
-		*hold_slot_at(hold, hold->head++) = (struct slot){ .event = events[i] };
-		if (events[i].cpu >= hold->cpu_cnt)
+		*hold_slot_at(hold, hold->head++) = (struct slot){ .event = *ev };
+		if (ev->cpu >= hold->cpu_cnt)
 			continue;
-		if (event_is_call(&events[i]))
-			judge(hold, &events[i]);
-		else
-			end_tree(hold, &events[i]);
+		if (event_is_call(ev)) {
+			judge(hold, ev);
+			continue;
+		}
+		/*
+		 * The end of the open tree may be missing, so the next events on its CPU may belong to another tree
+		 * and do not decide this one.
+		 */
+		if (ev->kind == EVENT_DOUBT || ev->kind == EVENT_SURE)
+			hold->is_doubtful[ev->cpu] = ev->kind == EVENT_DOUBT;
+		else if (ev->kind != EVENT_LOST && ev->kind != EVENT_GAP)
+			continue;
+		if (hold->open_at[ev->cpu] != NONE)
+			drop_tree(hold, ev->cpu, &hold->stats.unknown_cnt);
 	}
 	return 0;
 }

@@ -244,9 +244,12 @@ static void tell(struct trigger *t, struct trigger_hit hit)
 
 /* ---- rates ---- */
 
-static void rate_advance(struct rate *rate, uint64_t part)
+static void rate_add(struct trigger *t, uint32_t idx, const struct event *ev, uint64_t cnt)
 {
-	uint64_t gone = part > rate->part ? part - rate->part : 0;
+	const struct trigger_cond *cond = &t->rule->conds[idx];
+	struct rate *rate = &t->rates[idx];
+	const uint64_t part = ev->time_ns / PART_NS;
+	const uint64_t gone = part > rate->part ? part - rate->part : 0;
 
 	for (uint64_t i = 1; i <= gone && i <= PART_CNT; i++) {
 		uint64_t *at = &rate->parts[(rate->part + i) % PART_CNT];
@@ -254,16 +257,7 @@ static void rate_advance(struct rate *rate, uint64_t part)
 		rate->sum -= *at;
 		*at = 0;
 	}
-	if (gone)
-		rate->part = part;
-}
-
-static void rate_add(struct trigger *t, uint32_t idx, const struct event *ev, uint64_t cnt)
-{
-	const struct trigger_cond *cond = &t->rule->conds[idx];
-	struct rate *rate = &t->rates[idx];
-
-	rate_advance(rate, ev->time_ns / PART_NS);
+	rate->part += gone;
 	rate->parts[rate->part % PART_CNT] += cnt;
 	rate->sum += cnt;
 	if (rate->sum <= cond->per_sec || ev->time_ns < rate->quiet_ns)

@@ -102,29 +102,25 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 	return true;
 }
 
-/*
- * The ring has not wrapped yet, so its data stays in place. Without memory it wraps earlier, and values_missed_cnt
- * counts the effect.
- */
-static void values_grow(struct values *vs)
-{
-	uint64_t *words = realloc(vs->words, vs->word_cnt * 2 * sizeof(*words));
-
-	if (words) {
-		vs->words = words;
-		vs->word_cnt *= 2;
-	}
-	vs->grow_at = words && vs->word_cnt < vs->all_word_cnt ? vs->word_cnt : UINT64_MAX;
-}
-
 uint32_t values_put(struct values *vs, const struct call_values *call)
 {
 	uint64_t words[VALUES_WORD_MAX];
 	const uint32_t cnt = values_pack(call, words);
 	uint32_t id;
 
-	while (vs->head + cnt > vs->grow_at)
-		values_grow(vs);
+	/*
+	 * The ring has not wrapped yet, so its data stays in place. Without memory it wraps earlier, and
+	 * values_missed_cnt counts the effect.
+	 */
+	while (vs->head + cnt > vs->grow_at) {
+		uint64_t *grown = realloc(vs->words, vs->word_cnt * 2 * sizeof(*grown));
+
+		if (grown) {
+			vs->words = grown;
+			vs->word_cnt *= 2;
+		}
+		vs->grow_at = grown && vs->word_cnt < vs->all_word_cnt ? vs->word_cnt : UINT64_MAX;
+	}
 	if (!(uint32_t)vs->head)
 		vs->head++;
 	id = (uint32_t)vs->head;
