@@ -35,18 +35,14 @@ struct func_load {
  */
 #define HELD_MAX 256
 
-struct held {
-	struct event events[HELD_MAX];
-	uint32_t cnt;
-};
-
 struct cpu_load {
 	uint64_t event_cnt;   /* at the start of the interval */
 	uint64_t read_cnt;    /* in this interval: events from its ring ... */
 	uint64_t refused_cnt; /* ... and events of packets that were not in scope */
-	struct held *held;    /* NULL: packets do not decide */
-	uint32_t open_func;   /* its last event was an entry of this function; NO_FUNC: none ... */
-	uint32_t open_tid;    /* ... by this task */
+	struct event *held;   /* HELD_MAX; NULL: packets do not decide */
+	uint32_t held_cnt;
+	uint32_t open_func; /* its last event was an entry of this function; NO_FUNC: none ... */
+	uint32_t open_tid;  /* ... by this task */
 };
 
 struct governor {
@@ -94,7 +90,7 @@ int governor_new(struct governor **out, const struct governor_config *config)
 	for (uint32_t cpu = 0; cpu < config->cpu_cnt; cpu++)
 		gv->cpus[cpu].open_func = NO_FUNC;
 	for (uint32_t cpu = 0; cpu < config->cpu_cnt && config->holds_packets; cpu++) {
-		gv->cpus[cpu].held = calloc(1, sizeof(*gv->cpus[cpu].held));
+		gv->cpus[cpu].held = calloc(HELD_MAX, sizeof(*gv->cpus[cpu].held));
 		if (!gv->cpus[cpu].held) {
 			governor_free(gv);
 			return -ENOMEM;
@@ -147,8 +143,8 @@ static void count_call(struct governor *gv, struct cpu_load *cpu, const struct e
 
 static void refuse_held(struct cpu_load *cpu)
 {
-	cpu->refused_cnt += cpu->held->cnt;
-	cpu->held->cnt = 0;
+	cpu->refused_cnt += cpu->held_cnt;
+	cpu->held_cnt = 0;
 }
 
 /* A tree that ends without an owner is refused, as in trace/packet_hold.c. */
@@ -164,14 +160,14 @@ static void count_or_hold(struct governor *gv, struct cpu_load *cpu, const struc
 		cpu->refused_cnt++;
 		return;
 	}
-	if (is_unsure && cpu->held->cnt < HELD_MAX) {
-		cpu->held->events[cpu->held->cnt++] = *ev;
+	if (is_unsure && cpu->held_cnt < HELD_MAX) {
+		cpu->held[cpu->held_cnt++] = *ev;
 		return;
 	}
 	if (!is_unsure) {
-		for (uint32_t i = 0; i < cpu->held->cnt; i++)
-			count_call(gv, cpu, &cpu->held->events[i]);
-		cpu->held->cnt = 0;
+		for (uint32_t i = 0; i < cpu->held_cnt; i++)
+			count_call(gv, cpu, &cpu->held[i]);
+		cpu->held_cnt = 0;
 	}
 	count_call(gv, cpu, ev);
 }
