@@ -291,7 +291,6 @@ struct search {
 	const char *wanted;
 	bool is_pod; /* search for a pod */
 	struct container_set set;
-	enum fit *fits; /* of each item of the set */
 	enum fit best;
 };
 
@@ -354,22 +353,20 @@ static enum fit fit_of(const struct search *search, const struct container_seen 
 	return is_id_begin(wanted, item->id) ? FIT_BEGIN : FIT_NONE;
 }
 
-/* Keeps only the best matches: a cgroup that fits less well does not match. Return: 0 or -ENOMEM. */
-static int search_fit(struct search *search)
+/* Keeps only the best matches: a cgroup that fits less well does not match. */
+static void search_fit(struct search *search)
 {
-	search->fits = calloc(search->set.cnt + 1, sizeof(*search->fits));
-	if (!search->fits)
-		return -ENOMEM;
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		search->fits[i] = fit_of(search, &search->set.items[i]);
-		if (search->fits[i] > search->best)
-			search->best = search->fits[i];
+		struct container_seen *item = &search->set.items[i];
+
+		item->fit = fit_of(search, item);
+		if (item->fit > search->best)
+			search->best = item->fit;
 	}
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		if (search->fits[i] != search->best)
-			search->fits[i] = FIT_NONE;
+		if (search->set.items[i].fit != search->best)
+			search->set.items[i].fit = FIT_NONE;
 	}
-	return 0;
 }
 
 /*
@@ -389,10 +386,8 @@ static bool container_is_same(const struct search *search, const struct containe
 }
 
 /* The id that a user may type for the item. */
-static const char *container_id_of(const struct search *search, size_t index)
+static const char *container_id_of(const struct search *search, const struct container_seen *item)
 {
-	const struct container_seen *item = &search->set.items[index];
-
 	return search->is_pod ? item->pod_uid : item->id;
 }
 
@@ -400,29 +395,27 @@ static const char *container_id_of(const struct search *search, size_t index)
  * Whether a user or a container created the cgroup, with the id of a container of the host: it is not part of that
  * container.
  */
-static bool is_forged(const struct search *search, size_t index)
+static bool is_forged(const struct search *search, const struct container_seen *item)
 {
-	const char *id = container_id_of(search, index);
+	const char *id = container_id_of(search, item);
 
-	if (!id[0] || !container_realm(search->set.items[index].path))
+	if (!id[0] || !container_realm(item->path))
 		return false;
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		if (search->fits[i] && !strcmp(container_id_of(search, i), id) &&
-		    !container_realm(search->set.items[i].path))
+		const struct container_seen *other = &search->set.items[i];
+
+		if (other->fit && !strcmp(container_id_of(search, other), id) &&
+		    !container_realm(other->path))
 			return true;
 	}
 	return false;
 }
 
 /* A cgroup below an earlier one of the same container belongs to that one. */
-static bool is_covered(const struct search *search, size_t index)
+static bool is_covered(const struct search *search, const struct container_seen *item)
 {
-	const struct container_seen *item = &search->set.items[index];
-
-	for (size_t i = 0; i < index; i++) {
-		const struct container_seen *other = &search->set.items[i];
-
-		if (!search->fits[i] || !rest_below(item->path, other->path))
+	for (const struct container_seen *other = search->set.items; other < item; other++) {
+		if (!other->fit || !rest_below(item->path, other->path))
 			continue;
 		if (container_is_same(search, other, item))
 			return true;
@@ -439,14 +432,12 @@ static const struct container_seen *search_match(struct search *search, bool *is
 
 	*is_unique = true;
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		const struct container_seen *item = &search->set.items[i];
+		struct container_seen *item = &search->set.items[i];
 
-		if (!search->fits[i])
+		if (item->fit && (is_covered(search, item) || is_forged(search, item)))
+			item->fit = FIT_NONE;
+		if (!item->fit)
 			continue;
-		if (is_covered(search, i) || is_forged(search, i)) {
-			search->fits[i] = FIT_NONE;
-			continue;
-		}
 		if (!first)
 			first = item;
 		else if (!container_is_same(search, first, item))
@@ -469,7 +460,7 @@ static size_t container_candidates_add(const struct cgroup_host *host, const str
 		bool is_alternative = search->is_pod ? container_is_pod(item)
 						     : strcmp(item->runtime, "unit") != 0;
 
-		if (only_matches ? !search->fits[i] : !is_alternative)
+		if (only_matches ? !item->fit : !is_alternative)
 			continue;
 		if (cnt++ >= CANDIDATES_SHOWN)
 			continue;
@@ -486,11 +477,14 @@ static size_t container_candidates_add(const struct cgroup_host *host, const str
 static bool ids_differ(const struct search *search)
 {
 	for (size_t i = 0; i < search->set.cnt; i++) {
-		if (search->fits[i] && !container_id_of(search, i)[0])
+		const struct container_seen *item = &search->set.items[i];
+		const char *id = container_id_of(search, item);
+
+		if (item->fit && !id[0])
 			return false;
-		for (size_t k = 0; search->fits[i] && k < i; k++) {
-			if (search->fits[k] &&
-			    !strcmp(container_id_of(search, k), container_id_of(search, i)))
+		for (size_t k = 0; item->fit && k < i; k++) {
+			if (search->set.items[k].fit &&
+			    !strcmp(container_id_of(search, &search->set.items[k]), id))
 				return false;
 		}
 	}
@@ -512,7 +506,7 @@ static int explain_ambiguous(const struct cgroup_host *host, const struct search
 		  strbuf_cstr(&line));
 	strbuf_reset(&line);
 	for (size_t i = 0, shown = 0; i < search->set.cnt && shown < CANDIDATES_SHOWN; i++) {
-		if (search->fits[i])
+		if (search->set.items[i].fit)
 			strbuf_printf(&line, "%s%s", shown++ ? ", " : "",
 				      search->set.items[i].path);
 	}
@@ -543,7 +537,7 @@ static void suggestion_add(const struct search *search, struct strbuf *line)
 		if (search->is_pod || strcmp(item->runtime, "unit")) {
 			suggest_add(&near, search->is_pod ? item->pod : item->name);
 			/* the digits of its id that are shown */
-			snprintf(id, sizeof(id), "%s", container_id_of(search, i));
+			snprintf(id, sizeof(id), "%s", container_id_of(search, item));
 			if (id[0])
 				suggest_add(&near, id);
 		} else if (!strncmp(item->name, search->wanted, len) &&
@@ -718,7 +712,7 @@ static int container_fill(const struct cgroup_host *host, const struct search *s
 	if (!out->cgroups)
 		return -ENOMEM;
 	for (size_t i = 0; i < search->set.cnt && !err; i++) {
-		if (!search->fits[i])
+		if (!search->set.items[i].fit)
 			continue;
 		err = cgroup_open(host, search->set.items[i].path, &out->cgroups[out->cnt]);
 		out->cnt += !err;
@@ -755,9 +749,8 @@ int container_resolve(const struct cgroup_host *host, const char *text, bool is_
 		return -ENOTSUP;
 	}
 	err = container_set_read(host, &search.set);
-	if (!err)
-		err = search_fit(&search);
 	if (!err) {
+		search_fit(&search);
 		first = search_match(&search, &is_unique);
 		if (!first)
 			err = explain_stray(host, &search);
@@ -768,7 +761,6 @@ int container_resolve(const struct cgroup_host *host, const char *text, bool is_
 		if (!first && !err)
 			err = explain_unknown(host, &search);
 	}
-	free(search.fits);
 	container_set_release(&search.set);
 	return err;
 }

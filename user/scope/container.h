@@ -2,6 +2,7 @@
 #define NFG_SCOPE_CONTAINER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "scope/cgroup.h"
 
@@ -22,6 +23,7 @@ struct container_seen {
 	char *namespace; /* of the Kubernetes pod */
 	char *pod_uid;   /* the pod's uid or id; "": none */
 	char *path;      /* from the root of the cgroup tree */
+	uint8_t fit;     /* for container.c: how well it matches a search */
 };
 
 struct container_set {
