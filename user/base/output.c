@@ -126,33 +126,12 @@ static bool is_trusted(const struct stat *st, uid_t dir_owner)
 	return st->st_uid == geteuid() || st->st_uid == dir_owner;
 }
 
-/*
- * Open a directory in a sticky directory of @owner, where other users cannot replace entries of ours or of the owner.
- */
-static int open_own_dir(const char *path, uid_t owner)
-{
-	struct stat st;
-	int fd;
-
-	if (!lstat(path, &st) && S_ISLNK(st.st_mode)) {
-		if (!is_trusted(&st, owner))
-			return -ELOOP;
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &st) && is_trusted(&st, owner))
-		return fd;
-	close(fd);
-	return -EACCES;
-}
-
 int outfile_open_dir(const char *path)
 {
 	char copy[PATH_MAX];
 	size_t len = strlen(path);
+	struct stat st;
+	bool is_link;
 	uid_t owner;
 	int fd;
 
@@ -161,8 +140,19 @@ int outfile_open_dir(const char *path)
 	if (len >= sizeof(copy))
 		return -ENAMETOOLONG;
 	snprintf(copy, sizeof(copy), "%.*s", (int)len, path);
-	if (is_in_sticky_dir(copy, &owner))
-		return open_own_dir(copy, owner);
+	if (is_in_sticky_dir(copy, &owner)) {
+		/* other users cannot replace entries of ours or of the directory's owner */
+		is_link = !lstat(copy, &st) && S_ISLNK(st.st_mode);
+		if (is_link && !is_trusted(&st, owner))
+			return -ELOOP;
+		fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW));
+		if (fd < 0)
+			return -errno;
+		if (is_link || (!fstat(fd, &st) && is_trusted(&st, owner)))
+			return fd;
+		close(fd);
+		return -EACCES;
+	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -182,7 +182,7 @@ static void put_containers(struct values *v)
 		for (size_t i = 0; i < set.cnt; i++) {
 			const struct container_seen *item = &set.items[i];
 
-			if (container_is_pod(item) || !strcmp(item->runtime, "unit"))
+			if (container_is_pod(item->runtime) || !strcmp(item->runtime, "unit"))
 				continue;
 			if (*item->name)
 				complete_values_put(v, item->name, item->runtime);
@@ -211,7 +211,7 @@ static void put_pods(struct values *v)
 
 	if (!cgroup_host_find(&host, "/proc", NULL) && !container_set_read(&host, &set)) {
 		for (size_t i = 0; i < set.cnt; i++) {
-			if (container_is_pod(&set.items[i]))
+			if (container_is_pod(set.items[i].runtime))
 				put_pod(v, &set.items[i]);
 		}
 	}

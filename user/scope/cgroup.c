@@ -589,34 +589,6 @@ static void hint_missing(const struct cgroup_host *host, const char *path)
 	candidates_release(&alike);
 }
 
-static int explain_path(const struct cgroup_host *host, const char *text, const char *path, int err)
-{
-	switch (err) {
-	case -ENOENT:
-		log_error("no cgroup '%s'", text);
-		hint_missing(host, path);
-		break;
-	case -ENOTDIR:
-		log_error("'%s' is not a cgroup: cgroups are directories", text);
-		log_hint("name the directory the file is in");
-		break;
-	case -EMEDIUMTYPE:
-		log_error("'%s' is not in the cgroup v2 tree", text);
-		if (host->is_hybrid)
-			log_hint(
-				"the tree is at %s; the other directories beside it are cgroup v1, which BPF does not see",
-				host->root);
-		else
-			log_hint("the tree is at %s: give a path from there, such as system.slice",
-				 host->root);
-		break;
-	default:
-		log_error("cannot open cgroup '%s': %s", text, strerror(-err));
-		log_hint("the cgroup tree is at %s", host->root);
-	}
-	return err;
-}
-
 /* Outside the mount point: cgroup2 may be mounted there too, whole or in part. */
 static int resolve_elsewhere(const struct cgroup_host *host, const char *text, struct cgroup *out)
 {
@@ -650,11 +622,29 @@ static int cgroup_resolve_path(const struct cgroup_host *host, const char *text,
 	}
 	if (!err && !host->is_cgroup2(host->root))
 		err = -EMEDIUMTYPE;
-	if (err) {
-		cgroup_release(out);
-		return explain_path(host, text, path, err);
+	if (!err)
+		return 0;
+	cgroup_release(out);
+	if (err == -ENOENT) {
+		log_error("no cgroup '%s'", text);
+		hint_missing(host, path);
+	} else if (err == -ENOTDIR) {
+		log_error("'%s' is not a cgroup: cgroups are directories", text);
+		log_hint("name the directory the file is in");
+	} else if (err != -EMEDIUMTYPE) {
+		log_error("cannot open cgroup '%s': %s", text, strerror(-err));
+		log_hint("the cgroup tree is at %s", host->root);
+	} else {
+		log_error("'%s' is not in the cgroup v2 tree", text);
+		if (host->is_hybrid)
+			log_hint(
+				"the tree is at %s; the other directories beside it are cgroup v1, which BPF does not see",
+				host->root);
+		else
+			log_hint("the tree is at %s: give a path from there, such as system.slice",
+				 host->root);
 	}
-	return 0;
+	return err;
 }
 
 static void explain_id(const struct cgroup_host *host, const char *text)

@@ -60,14 +60,9 @@ static int set_add(struct container_set *set, const struct container_seen *item)
 		       : -ENOMEM;
 }
 
-static bool is_pod_runtime(const char *runtime)
+bool container_is_pod(const char *runtime)
 {
 	return !strcmp(runtime, "pod") || !strcmp(runtime, "podman pod");
-}
-
-bool container_is_pod(const struct container_seen *item)
-{
-	return is_pod_runtime(item->runtime);
 }
 
 /*
@@ -92,7 +87,7 @@ static size_t container_realm(const char *path)
 			break;
 		snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
 		runtime = container_parse(above, name);
-		if (runtime && !is_pod_runtime(runtime))
+		if (runtime && !container_is_pod(runtime))
 			return strlen(above);
 	}
 	return 0;
@@ -127,7 +122,7 @@ static void pod_above(const char *path, char *uid)
 	snprintf(above, sizeof(above), "%s", path);
 	while ((slash = strrchr(above, '/'))) {
 		runtime = container_parse(above, uid);
-		if (runtime && is_pod_runtime(runtime))
+		if (runtime && container_is_pod(runtime))
 			return;
 		*slash = '\0';
 	}
@@ -139,7 +134,7 @@ static int add_container(struct container_walk *walk, const char *path, const ch
 {
 	struct container_label label = { 0 };
 	struct container_label pod = { 0 };
-	bool is_pod = is_pod_runtime(runtime);
+	bool is_pod = container_is_pod(runtime);
 	bool has_id = is_pod || container_is_id(name);
 	char uid[CONTAINER_NAME_MAX];
 	struct container_seen item = { .runtime = runtime, .path = (char *)path };
@@ -196,7 +191,8 @@ static int pods_name(struct container_set *set)
 	for (size_t i = 0; i < set->cnt; i++) {
 		struct container_seen *pod = &set->items[i];
 
-		for (size_t k = 0; container_is_pod(pod) && !pod->pod[0] && k < set->cnt; k++) {
+		for (size_t k = 0; container_is_pod(pod->runtime) && !pod->pod[0] && k < set->cnt;
+		     k++) {
 			const struct container_seen *item = &set->items[k];
 
 			if (!item->pod[0] || strcmp(item->pod_uid, pod->pod_uid) ||
@@ -457,7 +453,7 @@ static size_t container_candidates_add(const struct cgroup_host *host, const str
 
 	for (size_t i = 0; i < search->set.cnt; i++) {
 		const struct container_seen *item = &search->set.items[i];
-		bool is_alternative = search->is_pod ? container_is_pod(item)
+		bool is_alternative = search->is_pod ? container_is_pod(item->runtime)
 						     : strcmp(item->runtime, "unit") != 0;
 
 		if (only_matches ? !item->fit : !is_alternative)

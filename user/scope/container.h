@@ -46,8 +46,8 @@ void container_set_release(struct container_set *set);
  */
 const char *container_names_denied(const struct cgroup_host *host);
 
-/* container_is_pod - whether this is a pod, not a single container. */
-bool container_is_pod(const struct container_seen *item);
+/* container_is_pod - whether a cgroup with this runtime is a pod's, not a single container's. */
+bool container_is_pod(const char *runtime);
 
 /* A resolved container or pod. */
 struct container {

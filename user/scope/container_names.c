@@ -154,24 +154,6 @@ static void unit_unescape(char *text)
 	*to = '\0';
 }
 
-static bool name_is_kind(char *name, enum id_kind kind)
-{
-	switch (kind) {
-	case ID_HEX:
-		return container_is_id(name);
-	case ID_HEX_WHOLE:
-		return container_hex_len(name) == 64 && !name[64];
-	case ID_POD:
-		for (char *at = name; *at; at++)
-			*at = *at == '_' ? '-' : *at;
-		return name[0];
-	case ID_NAME:
-		unit_unescape(name);
-		return name[0];
-	}
-	return false;
-}
-
 static bool layout_fits(const struct layout *layout, const char *parent, const char *last,
 			char *name)
 {
@@ -192,7 +174,20 @@ static bool layout_fits(const struct layout *layout, const char *parent, const c
 	len -= strlen(layout->after);
 	memcpy(name, start, len);
 	name[len] = '\0';
-	return name_is_kind(name, layout->kind);
+	switch (layout->kind) {
+	case ID_HEX:
+		return container_is_id(name);
+	case ID_HEX_WHOLE:
+		return container_hex_len(name) == 64 && !name[64];
+	case ID_POD:
+		for (char *at = name; *at; at++)
+			*at = *at == '_' ? '-' : *at;
+		break;
+	case ID_NAME:
+		unit_unescape(name);
+		break;
+	}
+	return name[0];
 }
 
 const char *container_parse(const char *path, char *name)

@@ -65,15 +65,6 @@ struct ttys {
 	size_t cnt;
 };
 
-static bool ttys_have(const struct ttys *ttys, int tty)
-{
-	for (size_t i = 0; i < ttys->cnt; i++) {
-		if (ttys->list[i] == tty)
-			return true;
-	}
-	return false;
-}
-
 /* Whether the process holds the master of one of these terminals. */
 static bool holds_one(const char *proc, uint32_t tgid, const struct ttys *ttys)
 {
@@ -81,6 +72,7 @@ static bool holds_one(const char *proc, uint32_t tgid, const struct ttys *ttys)
 	char path[PATH_MAX];
 	char target[256];
 	bool found = false;
+	int tty;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "%s/%u/fd", proc, tgid);
@@ -91,8 +83,11 @@ static bool holds_one(const char *proc, uint32_t tgid, const struct ttys *ttys)
 		int len =
 			host_link(target, sizeof(target), "%s/%u/fd/%s", proc, tgid, entry->d_name);
 
-		found = len >= 5 && !strcmp(target + len - 5, "/ptmx") &&
-			ttys_have(ttys, master_of(proc, tgid, entry->d_name));
+		if (len < 5 || strcmp(target + len - 5, "/ptmx") != 0)
+			continue;
+		tty = master_of(proc, tgid, entry->d_name);
+		for (size_t i = 0; i < ttys->cnt && !found; i++)
+			found = ttys->list[i] == tty;
 	}
 	closedir(dir);
 	return found;

@@ -153,16 +153,10 @@ void windows_end(struct windows *w, uint64_t now_ns)
 
 const char *leftout_option(enum leftout_limit limit)
 {
-	switch (limit) {
-	case LEFTOUT_EVENTS:
-		return "--max-events";
-	case LEFTOUT_LEARNED:
-		return "--learn";
-	case LEFTOUT_WINDOW:
-		return "--duty";
-	default:
-		return "--max-overhead";
-	}
+	return limit == LEFTOUT_EVENTS    ? "--max-events"
+	       : limit == LEFTOUT_LEARNED ? "--learn"
+	       : limit == LEFTOUT_WINDOW  ? "--duty"
+					  : "--max-overhead";
 }
 
 enum leftout_limit leftout_first(enum leftout_limit limit)

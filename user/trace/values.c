@@ -63,8 +63,10 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 		words[cnt++] = call->caller;
 	if (call->has_ret)
 		words[cnt++] = call->ret;
-	for (uint32_t i = 0; call->has_packet && i < NFG_PACKET_WORDS; i++)
-		words[cnt++] = values_packet_word(call, i);
+	if (call->has_packet) {
+		memcpy(&words[cnt], &call->packet, sizeof(call->packet));
+		cnt += NFG_PACKET_WORDS;
+	}
 	if (call->has_stack)
 		words[cnt++] = call->stack;
 	return cnt;
@@ -94,8 +96,11 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 		call->caller = words[at++];
 	if (call->has_ret)
 		call->ret = words[at++];
-	for (uint32_t i = 0; words[0] & VALUES_PACKET && i < NFG_PACKET_WORDS; i++)
-		values_set_packet_word(call, i, words[at++]);
+	call->has_packet = words[0] & VALUES_PACKET;
+	if (call->has_packet) {
+		memcpy(&call->packet, &words[at], sizeof(call->packet));
+		at += NFG_PACKET_WORDS;
+	}
 	call->has_stack = words[0] & VALUES_STACK;
 	if (call->has_stack)
 		call->stack = words[at++];

@@ -64,15 +64,7 @@ bool values_get(struct values *vs, uint32_t id, struct call_values *call);
 /* values_missed_cnt - the number of times values_get returned false. */
 uint64_t values_missed_cnt(const struct values *vs);
 
-/* values_packet_word, values_set_packet_word - access the packet by words, as in records and recordings. */
-static inline uint64_t values_packet_word(const struct call_values *call, uint32_t idx)
-{
-	uint64_t word;
-
-	memcpy(&word, (const char *)&call->packet + idx * sizeof(word), sizeof(word));
-	return word;
-}
-
+/* values_set_packet_word - set a part of the packet, which is words in records and recordings. */
 static inline void values_set_packet_word(struct call_values *call, uint32_t idx, uint64_t word)
 {
 	memcpy((char *)&call->packet + idx * sizeof(word), &word, sizeof(word));
