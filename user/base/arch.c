@@ -242,11 +242,7 @@ const struct arch *arch_host(void)
 
 const struct arch *arch_of_machine(uint16_t elf_machine)
 {
-	static const struct arch *const known[] = { &arch_x86_64, &arch_arm64 };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i]->elf_machine == elf_machine)
-			return known[i];
-	}
-	return NULL;
+	if (elf_machine == EM_X86_64)
+		return &arch_x86_64;
+	return elf_machine == EM_AARCH64 ? &arch_arm64 : NULL;
 }

@@ -39,9 +39,7 @@ int child_exit_code(const struct child *ch);
 /* child_release - end the process if its command never started; a running command goes on. */
 void child_release(struct child *ch);
 
-/* ---- signals ---- */
-
-/* Signal handling of this program and its command. */
+/* ---- signal handling of this program and its command ---- */
 
 /* signals_stop_cnt - the number of SIGINT, SIGTERM and SIGHUP received. */
 extern const volatile int *const signals_stop_cnt;

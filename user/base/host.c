@@ -109,16 +109,15 @@ int host_cpu_cnt(void)
 int host_cpus(struct cpu_set_list *cpus, char *text, size_t size)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/present", "re");
-	int err = 0;
+	bool is_read;
 
 	*cpus = (struct cpu_set_list){ 0 };
 	if (!file)
 		return -errno;
-	if (!fgets(text, (int)size, file))
-		err = -EIO;
+	is_read = fgets(text, (int)size, file);
 	fclose(file);
-	if (err)
-		return err;
+	if (!is_read)
+		return -EIO;
 	text[strcspn(text, "\n")] = '\0';
 	return parse_cpu_list(text, cpus) ? -EIO : 0;
 }

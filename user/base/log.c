@@ -186,7 +186,6 @@ void log_hold(bool holds)
 		return;
 	log_put(held.ptr, held.len);
 	strbuf_release(&held);
-	held = (struct strbuf){ 0 };
 }
 
 int log_verbosity(void)

@@ -63,9 +63,7 @@ void log_status(const struct strbuf *text, const struct color_span *alarm);
 /* log_progress_done - remove the progress line. */
 void log_progress_done(void);
 
-/*
- * log_hold - true: keep messages from now on; false: print them. Progress is not shown meanwhile.
- */
+/* log_hold - true: keep messages from now on; false: print them. Progress is not shown meanwhile. */
 void log_hold(bool holds);
 
 /* log_open - called by main: send messages through a private descriptor (stream_own) instead of standard error's. */

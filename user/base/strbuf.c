@@ -40,21 +40,17 @@ bool strbuf_reserve(struct strbuf *sb, size_t extra)
 	size_t cap = sb->cap ? sb->cap : 256;
 	char *ptr;
 
+	sb->failed |= extra > SIZE_MAX / 4 - sb->len;
 	if (sb->failed)
 		return false;
-	if (extra > SIZE_MAX / 4 - sb->len) {
-		sb->failed = true;
-		return false;
-	}
 	while (cap - sb->len < extra)
 		cap *= 2;
 	if (cap == sb->cap)
 		return true;
 	ptr = realloc(sb->ptr, cap);
-	if (!ptr) {
-		sb->failed = true;
+	sb->failed = !ptr;
+	if (!ptr)
 		return false;
-	}
 	sb->ptr = ptr;
 	sb->cap = cap;
 	return true;

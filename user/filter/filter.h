@@ -27,19 +27,17 @@ struct filter_node {
 
 #define FILTER_NODE_MAX 192u
 
+/*
+ * The condition of --filter on a call's arguments and result, in the syntax of the kernel's event filters:
+ * comparisons of a name with a number, && || ! and parentheses. The name is retval or an argument's. The number is
+ * decimal, hexadecimal, an errno's name or, for an enum, an enumerator's name.
+ */
 struct filter {
 	struct filter_node nodes[FILTER_NODE_MAX];
 	uint32_t node_cnt;
 	uint32_t root;
 	char *text; /* contains the names */
 };
-
-/*
- * The condition of --filter on a call's arguments and result, in the syntax of the kernel's event filters:
- * comparisons of a name with a number, && || ! and parentheses. The name is retval or an argument's. The number is
- * decimal, hexadecimal, an errno's name or, for an enum, an enumerator's name.
- */
-struct filter;
 
 struct bpf_insn;
 

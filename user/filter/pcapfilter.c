@@ -708,37 +708,6 @@ static bool uses_scratch(const struct cbpf_insn *insn)
 	       ((class == BPF_LD || class == BPF_LDX) && BPF_MODE(insn->code) == BPF_MEM);
 }
 
-static int check(struct translation *tr)
-{
-	tr->why = tr->cnt > INSN_CNT_MAX ? too_long : !tr->cnt ? not_classic : NULL;
-	for (size_t i = 0; i < tr->cnt && !tr->why; i++) {
-		const struct cbpf_insn *insn = &tr->insns[i];
-
-		if (uses_scratch(insn) && insn->k >= BPF_MEMWORDS)
-			tr->why = not_classic;
-		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) > BPF_JSET)
-			tr->why = not_classic;
-	}
-	return tr->why ? -EOPNOTSUPP : 0;
-}
-
-/* The registers and scratch memory of classic BPF start as zeroes; eBPF must not read uninitialized ones. */
-static void emit_begin(struct translation *tr)
-{
-	uint32_t used = 0;
-
-	for (size_t i = 0; i < tr->cnt; i++) {
-		if (uses_scratch(&tr->insns[i]))
-			used |= 1u << tr->insns[i].k;
-	}
-	set(tr, REG_A, 0);
-	set(tr, REG_X, 0);
-	for (uint32_t k = 0; k < BPF_MEMWORDS; k++) {
-		if (used & 1u << k)
-			emit(tr, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, scratch(k), 0);
-	}
-}
-
 /* The verifier rejects unreachable instructions. */
 static int pcapfilter_resolve(struct translation *tr)
 {
@@ -763,13 +732,31 @@ static int pcapfilter_resolve(struct translation *tr)
 
 static int translate_insns(struct translation *tr)
 {
-	int err = check(tr);
+	uint32_t used = 0;
+	int err;
 
-	if (!err)
-		err = follow_all(tr);
+	if (!tr->cnt || tr->cnt > INSN_CNT_MAX)
+		return refuse(tr, tr->cnt ? too_long : not_classic);
+	for (size_t i = 0; i < tr->cnt; i++) {
+		const struct cbpf_insn *insn = &tr->insns[i];
+
+		if (uses_scratch(insn) && insn->k >= BPF_MEMWORDS)
+			return refuse(tr, not_classic);
+		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) > BPF_JSET)
+			return refuse(tr, not_classic);
+		if (uses_scratch(insn))
+			used |= 1u << insn->k;
+	}
+	err = follow_all(tr);
 	if (err)
 		return err;
-	emit_begin(tr);
+	/* registers and scratch memory of classic BPF start as zeroes; eBPF must not read uninitialized ones */
+	set(tr, REG_A, 0);
+	set(tr, REG_X, 0);
+	for (uint32_t k = 0; k < BPF_MEMWORDS; k++) {
+		if (used & 1u << k)
+			emit(tr, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, scratch(k), 0);
+	}
 	for (uint32_t i = 0; i < tr->cnt && !err; i++) {
 		tr->places[i] = tr->out_cnt;
 		if (tr->states[i].is_reached)

@@ -161,10 +161,11 @@ static int nsfs_inum(const char *path, uint32_t *inum)
 
 void netns_host_init(struct netns_host *host)
 {
-	memset(host, 0, sizeof(*host));
-	strcpy(host->proc, "/proc");
-	strcpy(host->run, "/run/netns");
-	host->inum_of = nsfs_inum;
+	*host = (struct netns_host){
+		.proc = "/proc",
+		.run = "/run/netns",
+		.inum_of = nsfs_inum,
+	};
 }
 
 /* "net:[4026531840]" */

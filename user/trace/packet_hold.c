@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A position in the queue, counted from the start; NONE: no tree is open. */
 #define NONE           UINT64_MAX
