@@ -87,13 +87,13 @@ static void check_table(const struct cgroup_host *host)
 
 	CHECK(!container_set_read(host, &set));
 	CHECK(set.cnt == 5); /* with the pod, and machine.slice */
-	containers_text(&set, &out);
+	containers_put(&(struct tablew){ .out = &out }, &set);
 	for (size_t i = 0, lines = 0; i < out.len; i++) {
 		lines += out.ptr[i] == '\n';
 		CHECK(out.ptr[i] == '\n' || (unsigned char)out.ptr[i] >= ' ');
 		CHECK(lines <= set.cnt + 1);
 	}
-	containers_json(&set, &out);
+	containers_put(&(struct tablew){ .out = &out, .form = TABLE_ARRAY }, &set);
 	CHECK(strbuf_ok(&out));
 	strbuf_release(&out);
 	container_set_release(&set);

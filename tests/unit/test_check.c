@@ -6,7 +6,7 @@
 #include "harness.h"
 
 static const struct check_row rows[] = {
-	{ .feature = "BTF", .available = true },
+	{ .feature = "BTF", .available = true, .needed = true },
 	{ .feature = "module BTF", .reason = "a \"quoted\" \\ reason" },
 };
 
@@ -14,7 +14,7 @@ TEST(text_has_a_line_for_each_feature)
 {
 	struct strbuf out = { 0 };
 
-	check_text(rows, 2, &out);
+	check_put(&(struct tablew){ .out = &out }, rows, 2);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, "BTF                     yes\n"
 			   "module BTF              no   a \"quoted\" \\ reason\n");
@@ -25,7 +25,7 @@ TEST(json_is_the_same_table)
 {
 	struct strbuf out = { 0 };
 
-	check_json(rows, 2, &out);
+	check_put(&(struct tablew){ .out = &out, .form = TABLE_ARRAY }, rows, 2);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, "[\n"
 			   "  {\"feature\": \"BTF\", \"available\": true, \"reason\": null},\n"
@@ -39,8 +39,8 @@ TEST(data_says_whose_it_is_and_what_is_needed)
 {
 	struct strbuf out = { 0 };
 
-	check_data(rows, 2, "web-1", DATAROW_JSON, &out);
-	check_data(rows, 2, "web-1", DATAROW_CSV, &out);
+	check_put(&(struct tablew){ .out = &out, .form = TABLE_JSON, .host = "web-1" }, rows, 2);
+	check_put(&(struct tablew){ .out = &out, .form = TABLE_CSV, .host = "web-1" }, rows, 2);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr,
 		  "{\"table\":\"check\",\"schema\":1,\"host\":\"web-1\",\"feature\":\"BTF\","

@@ -285,21 +285,21 @@ TEST(hostile_names_are_escaped)
 	CHECK(container_ask("nobody", &box) == -ENOENT);
 	SAYS("3f2a1b0c9d8e (docker, \\x1b[31mred\\x0a\\xe2\\x80\\xae x, no process)");
 	CHECK(!container_set_read(&host, &set));
-	containers_text(&set, &out);
+	containers_put(&(struct tablew){ .out = &out }, &set);
 	strbuf_char(&out, '\0');
 	CHECK_STR(
 		strchr(out.ptr, '\n') + 1,
 		"docker   3f2a1b0c9d8e  \\x1b[31mred\\x0a\\xe2\\x80\\xae\\x20x  -    /docker/" ID_A
 		"\n");
 	strbuf_reset(&out);
-	containers_json(&set, &out);
+	containers_put(&(struct tablew){ .out = &out, .form = TABLE_ARRAY }, &set);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr,
 		  "[\n  {\"runtime\": \"docker\", \"id\": \"" ID_A
 		  "\", \"name\": \"\\u001b[31mred\\u000a\\u202e x\", \"pod\": null, "
 		  "\"namespace\": null, \"pod_uid\": null, \"cgroup\": \"/docker/" ID_A "\"}\n]\n");
 	strbuf_reset(&out);
-	containers_data(&set, "web-1", DATAROW_CSV, &out);
+	containers_put(&(struct tablew){ .out = &out, .form = TABLE_CSV, .host = "web-1" }, &set);
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr,
 		  "host,runtime,id,name,pod,namespace,pod_uid,cgroup\n"
@@ -396,7 +396,7 @@ TEST(the_table_has_all_but_units)
 	cgroup_make("/lxc.payload.db", "");
 	cgroup_make("/system.slice/nginx.service", "");
 	CHECK(!container_set_read(&host, &set));
-	containers_text(&set, &out);
+	containers_put(&(struct tablew){ .out = &out }, &set);
 	strbuf_char(&out, '\0');
 	CHECK_STR(
 		out.ptr,

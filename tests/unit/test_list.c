@@ -4,10 +4,10 @@
 #include "base/arch.h"
 #include "base/verdict.h"
 #include "fakekernel.h"
-#include "session/verb_list.h"
 
-static struct list_config config;
 static struct strbuf out;
+static struct tablew table = { .out = &out, .host = "web-1" };
+static struct list_config config = { .table = &table };
 
 static int run(const char *glob)
 {
@@ -27,7 +27,7 @@ static int run(const char *glob)
 	config.kbtf = fake.kb;
 	config.ksyms = fake.ks;
 	strbuf_reset(&out);
-	err = list_run(&config, &out);
+	err = list_run(&config);
 	strbuf_char(&out, '\0');
 	return err;
 }
@@ -55,24 +55,21 @@ TEST(verbose_says_why_not)
 }
 
 /* What list prints with --format. */
-static void check_data(enum datarow_kind kind, const char *glob, const char *want)
+static void check_data(enum table_form form, const char *glob, const char *want)
 {
-	struct listdata data = { kind, "web-1", &out };
-	const struct list_taker taker = { listdata_func, listdata_cost, &data };
-
-	config.taker = &taker;
+	table.form = form;
 	CHECK(!run(glob));
 	CHECK_STR(out.ptr, want);
-	config.taker = NULL;
+	table.form = TABLE_TEXT;
 }
 
 TEST(functions_as_data)
 {
-	check_data(DATAROW_JSON, "udp_*",
+	check_data(TABLE_JSON, "udp_*",
 		   "{\"table\":\"list\",\"schema\":1,\"host\":\"web-1\",\"func\":\"udp_rcv\","
 		   "\"module\":null,\"source\":null,\"chosen\":true,\"reason\":null}\n");
 	config.is_verbose = true;
-	check_data(DATAROW_CSV, "tcp_*",
+	check_data(TABLE_CSV, "tcp_*",
 		   "web-1,tcp_v4_rcv,,,true,\nweb-1,tcp_printf,,,false,variable arguments\n");
 }
 
@@ -123,30 +120,15 @@ TEST(plan_as_data)
 	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u,0,28,14000,8400,47\n",
 		      2 * cost->attach_us, 2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
-	check_data(DATAROW_CSV, "*", want.ptr);
+	check_data(TABLE_CSV, "*", want.ptr);
 	strbuf_release(&want);
-}
-
-TEST(data_has_source_lines)
-{
-	static const char line[] = "net/ipv4/udp.c:12";
-	const struct list_func func = { .name = "udp_rcv", .source = { line, sizeof(line) - 1 } };
-	struct listdata data = { DATAROW_CSV, "web-1", &out };
-
-	listdata_func(&data, &func);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "web-1,udp_rcv,,net/ipv4/udp.c:12,true,\n");
-	strbuf_release(&out);
 }
 
 TEST(data_has_a_header_in_csv_alone)
 {
-	struct listdata data = { DATAROW_CSV, "web-1", &out };
-
-	listdata_begin(&data, false);
-	listdata_begin(&data, true);
-	data.kind = DATAROW_JSON;
-	listdata_begin(&data, false);
+	list_head(&(struct tablew){ .out = &out, .form = TABLE_CSV, .host = "web-1" }, false);
+	list_head(&(struct tablew){ .out = &out, .form = TABLE_CSV, .host = "web-1" }, true);
+	list_head(&(struct tablew){ .out = &out, .form = TABLE_JSON, .host = "web-1" }, false);
 	strbuf_char(&out, '\0');
 	CHECK_STR(
 		out.ptr,
@@ -220,7 +202,7 @@ TEST(plan_counts_pairs_beside_others)
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');
-	check_data(DATAROW_CSV, "*", want.ptr);
+	check_data(TABLE_CSV, "*", want.ptr);
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, " but 1, which get fentry and fexit for --filter\n"));
 	strbuf_release(&want);
@@ -258,7 +240,7 @@ static bool has_words(const char *text, const char *words)
 
 TEST(presets_have_a_line_and_their_roots)
 {
-	list_presets(&out, &(struct str_list){ 0 });
+	list_presets(&table, &(struct str_list){ 0 });
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "tcp-connect       opening a TCP connection"));
 	CHECK(strstr(out.ptr, "\n                  tcp_close "));

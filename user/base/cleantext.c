@@ -106,3 +106,13 @@ void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int cla
 		ptr += bytes;
 	}
 }
+
+void clean_func(struct strbuf *out, struct text name, struct text module, unsigned int classes)
+{
+	clean_add(out, name.ptr, name.len, classes);
+	if (!module.len)
+		return;
+	strbuf_str(out, " [");
+	clean_add(out, module.ptr, module.len, classes);
+	strbuf_char(out, ']');
+}

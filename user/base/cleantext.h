@@ -78,6 +78,9 @@ static inline bool clean_is(const char *ptr, size_t len, unsigned int classes)
 /* clean_add - append the text, with characters of @classes as \xNN. */
 void clean_add(struct strbuf *out, const char *ptr, size_t len, unsigned int classes);
 
+/* clean_func - append "name [module]"; no module: "name". */
+void clean_func(struct strbuf *out, struct text name, struct text module, unsigned int classes);
+
 /* clean_utf8 - decode the character at @p. Return: its length in bytes, 0 if it is not UTF-8. */
 size_t clean_utf8(const char *p, const char *end, uint32_t *code);
 

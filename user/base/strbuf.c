@@ -35,6 +35,11 @@ void seconds_put(struct strbuf *out, uint64_t ns, unsigned int digits)
 	strbuf_printf(out, "%" PRIu64 ".%0*" PRIu64 " s", ns / SECOND_NS, (int)digits, part);
 }
 
+void us_put(struct strbuf *out, uint64_t ns)
+{
+	strbuf_printf(out, "%" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
+}
+
 bool strbuf_reserve(struct strbuf *sb, size_t extra)
 {
 	size_t cap = sb->cap ? sb->cap : 256;

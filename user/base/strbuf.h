@@ -110,6 +110,9 @@ void utc_put(struct strbuf *out, uint64_t real_ns);
 /* seconds_put - append a length in seconds, cut after @digits (1 to 9) digits of the fraction, and the unit: 0.814 s. */
 void seconds_put(struct strbuf *out, uint64_t ns, unsigned int digits);
 
+/* us_put - append a length in us, without the unit: 0.814. */
+void us_put(struct strbuf *out, uint64_t ns);
+
 /* A borrowed string: not NUL-terminated; its owner documents how long it is valid. */
 struct text {
 	const char *ptr;

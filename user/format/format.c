@@ -423,16 +423,10 @@ void fmt_json_value(struct jsonw *w, const struct fmt_value *value)
 
 void fmt_sym(struct strbuf *out, const struct callsym *sym, unsigned int classes)
 {
-	if (!sym) {
+	if (sym)
+		clean_func(out, sym->name, sym->module, classes);
+	else
 		strbuf_str(out, "[unknown]");
-		return;
-	}
-	clean_add(out, sym->name.ptr, sym->name.len, classes);
-	if (!sym->module.len)
-		return;
-	strbuf_str(out, " [");
-	clean_add(out, sym->module.ptr, sym->module.len, classes);
-	strbuf_char(out, ']');
 }
 
 void fmt_task(struct strbuf *out, const struct calltask *task, unsigned int classes)

@@ -753,7 +753,7 @@ static void topic_privileges(struct strbuf *out)
 
 static void topic_presets(struct strbuf *out)
 {
-	list_presets(out, &(struct str_list){ 0 });
+	list_presets(&(struct tablew){ .out = out }, &(struct str_list){ 0 });
 }
 
 static void topic_config(struct strbuf *out)

@@ -570,6 +570,12 @@ void wants_host(const struct opts *opts, char *out, size_t size)
 		host_node(out, size);
 }
 
+struct tablew wants_table(const struct opts *opts, char host[HOST_MAX], struct strbuf *out)
+{
+	wants_host(opts, host, HOST_MAX);
+	return (struct tablew){ .out = out, .form = wants_form(opts), .host = host };
+}
+
 /* ---- the tasks whose calls are traced ---- */
 
 #define BYTE_CNT 256

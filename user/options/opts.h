@@ -9,6 +9,7 @@
 #include "base/color.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
+#include "base/table.h"
 #include "base/vec.h"
 #include "base/verdict.h"
 #include "filter/filter.h"
@@ -210,6 +211,20 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown);
 
 /* wants_host - the name of this host: --host, or uname -n; cut to @size. */
 void wants_host(const struct opts *opts, char *out, size_t size);
+
+/* wants_form - the form of the command's tables; --format openmetrics has none, and counts as text. */
+static inline enum table_form wants_form(const struct opts *opts)
+{
+	return opts->json                    ? TABLE_ARRAY
+	       : opts->format == FORMAT_JSON ? TABLE_JSON
+	       : opts->format == FORMAT_CSV  ? TABLE_CSV
+					     : TABLE_TEXT;
+}
+
+#define HOST_MAX 128
+
+/* wants_table - a table of this host. @host has room for its name. Both are borrowed. */
+struct tablew wants_table(const struct opts *opts, char host[HOST_MAX], struct strbuf *out);
 
 /* wants_kprofile - @has_packets: packets decide what is in scope. */
 struct kprofile_want wants_kprofile(const struct opts *opts, bool has_packets);

@@ -5,45 +5,64 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleantext.h"
 #include "base/parse.h"
 #include "select/names.h"
 
-#define PRESET_NAME_WIDTH 18
 #define LINE_WIDTH        80
+#define PRESET_NAME_WIDTH 18
 #define PLAN_NAME_WIDTH   12
 #define MIB               1048576.0
 
 /* ---- functions ---- */
 
-struct listing {
-	struct strbuf *out;
-	struct srcline *srcline;
-	const struct list_taker *taker;
+/* A listed function; everything is borrowed. */
+struct list_func {
+	const char *name;
+	const char *module; /* NULL: none */
+	struct text
+		source; /* where it begins, "net/socket.c:2104"; len 0: unknown, or not asked for */
+	const char *reason; /* why it is not chosen; NULL: it is */
+	bool is_chosen;
 	bool is_verbose;
 };
 
-static void func_found(const struct listing *listing, const char *name, const char *module,
+static void put_func(struct strbuf *out, const void *row)
+{
+	const struct list_func *func = row;
+
+	clean_func(out, text_from(func->name), text_from(func->module), CLEAN_WORD);
+	if (func->source.len)
+		strbuf_printf(out, " (%.*s)", (int)func->source.len, func->source.ptr);
+	if (func->is_verbose)
+		strbuf_printf(out, ": %s", func->reason ? func->reason : "chosen");
+}
+
+static const struct column func_columns[] = {
+	{ "host", .cell = CELL_HOST },
+	{ "func", COLUMN_AT(struct list_func, name) },
+	{ "module", COLUMN_AT(struct list_func, module) },
+	{ "source", COLUMN_AT(struct list_func, source) },
+	{ "chosen", COLUMN_AT(struct list_func, is_chosen) },
+	{ "reason", COLUMN_AT(struct list_func, reason) },
+	{ .title = "", .put = put_func },
+};
+
+static const struct table func_table = TABLE("list", func_columns);
+
+static void func_found(const struct list_config *config, const char *name, const char *module,
 		       const char *reason)
 {
 	const struct list_func func = {
 		.name = name,
 		.module = module,
-		.source = module ? (struct text){ 0 } : srcline_entry(listing->srcline, name),
+		.source = module ? (struct text){ 0 } : srcline_entry(config->srcline, name),
 		.reason = reason,
+		.is_chosen = !reason,
+		.is_verbose = config->is_verbose,
 	};
 
-	if (listing->taker) {
-		listing->taker->func(listing->taker->ctx, &func);
-		return;
-	}
-	strbuf_str(listing->out, name);
-	if (module)
-		strbuf_printf(listing->out, " [%s]", module);
-	if (func.source.len)
-		strbuf_printf(listing->out, " (%.*s)", (int)func.source.len, func.source.ptr);
-	if (listing->is_verbose)
-		strbuf_printf(listing->out, ": %s", reason ? reason : "chosen");
-	strbuf_char(listing->out, '\n');
+	tablew_row(config->table, &func_table, &func);
 }
 
 static void verdict_found(void *ctx, const struct kbtf_func *func, const char *reason)
@@ -52,6 +71,23 @@ static void verdict_found(void *ctx, const struct kbtf_func *func, const char *r
 }
 
 /* ---- plan ---- */
+
+/* The cost of a plan. */
+struct list_cost {
+	const struct attach_way *by;
+	const char *attach; /* by->name */
+	size_t func_cnt;
+	size_t module_func_cnt;  /* how many of them are in modules */
+	size_t extra_cnt;        /* how many of them kprobe.session takes besides tracing_multi */
+	size_t pair_cnt;         /* how many of them get fentry and fexit for --filter */
+	struct attach_bill bill; /* an upper bound, from an emulated CPU */
+	uint32_t cpu_cnt;
+	uint64_t buffer_bytes; /* per CPU */
+	uint64_t thread_bytes; /* that threads keep until they end */
+	struct forecast forecast;
+	size_t near_cnt; /* functions with FORECAST_NEAR_DEPTH as --callee-depth; 0: not asked ... */
+	struct forecast near; /* ... and what these would cost */
+};
 
 static void plan_name(struct strbuf *out, const char *name)
 {
@@ -132,6 +168,30 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		      (double)cost->thread_bytes / MIB);
 }
 
+#define COST(member) COLUMN_AT(struct list_cost, member)
+
+static const struct column plan_columns[] = {
+	{ "host", .cell = CELL_HOST },
+	{ "functions", COST(func_cnt) },
+	{ "module_functions", COST(module_func_cnt) },
+	{ "attach", COST(attach) },
+	{ "kprobe_functions", COST(extra_cnt) },
+	{ "pair_functions", COST(pair_cnt) },
+	{ "attach_us", COST(bill.attach_us) },
+	{ "detach_us", COST(bill.detach_us) },
+	{ "detach_waits", COST(bill.waits) },
+	{ "cpus", COST(cpu_cnt) },
+	{ "cpu_buffer_bytes", COST(buffer_bytes) },
+	{ "program_bytes", COST(bill.bytes) },
+	{ "thread_bytes", COST(thread_bytes) },
+	{ "datagram_calls", COST(forecast.call_cnt) },
+	{ "datagram_traced_ns", COST(forecast.traced_ns) },
+	{ "datagram_others_ns", COST(forecast.others_ns) },
+	{ "others_kept_pct", COST(forecast.kept_pct) },
+};
+
+static const struct table plan_table = TABLE("plan", plan_columns);
+
 /* Report nothing: functions that are left out have been reported once. */
 static void no_verdict(void *ctx, const struct kbtf_func *func, const char *reason)
 {
@@ -146,8 +206,8 @@ static void find_near(struct list_cost *cost, const struct list_config *config)
 	struct select_rules rules = config->rules;
 	struct functab tab;
 
-	if (config->taker || cost->forecast.kept_pct >= FORECAST_LITTLE_PCT || rules.callee_depth ||
-	    (!rules.start_cnt && !rules.preset_cnt))
+	if (config->table->form != TABLE_TEXT || cost->forecast.kept_pct >= FORECAST_LITTLE_PCT ||
+	    rules.callee_depth || (!rules.start_cnt && !rules.preset_cnt))
 		return;
 	rules.callee_depth = FORECAST_NEAR_DEPTH;
 	rules.verdict = no_verdict;
@@ -159,7 +219,7 @@ static void find_near(struct list_cost *cost, const struct list_config *config)
 }
 
 /* Return: 0 or -errno, already logged. */
-static int plan_print(struct strbuf *out, const struct list_config *config, struct functab *tab)
+static int plan_print(const struct list_config *config, struct functab *tab)
 {
 	const struct list_plan *plan = config->plan;
 	struct attach_shares shares;
@@ -170,6 +230,7 @@ static int plan_print(struct strbuf *out, const struct list_config *config, stru
 		return err;
 	cost = (struct list_cost){
 		.by = attach_way(shares.mode),
+		.attach = attach_way(shares.mode)->name,
 		.func_cnt = tab->cnt,
 		.extra_cnt = shares.extra_cnt,
 		.pair_cnt = shares.pair_cnt,
@@ -182,10 +243,10 @@ static int plan_print(struct strbuf *out, const struct list_config *config, stru
 	for (size_t i = 0; i < tab->cnt; i++)
 		cost.module_func_cnt += tab->funcs[i].module.len > 0;
 	find_near(&cost, config);
-	if (config->taker)
-		config->taker->cost(config->taker->ctx, &cost);
+	if (config->table->form == TABLE_TEXT)
+		cost_print(config->table->out, &cost);
 	else
-		cost_print(out, &cost);
+		tablew_row(config->table, &plan_table, &cost);
 	return 0;
 }
 
@@ -207,32 +268,45 @@ static void starts_print(struct strbuf *out, const char *names)
 		strbuf_add(out, name.ptr, name.len);
 		at += name.len;
 	}
-	strbuf_char(out, '\n');
 }
 
-bool list_has_preset(const struct str_list *globs, const struct preset *preset)
+static void put_preset(struct strbuf *out, const void *row)
 {
-	bool has = !globs->cnt;
+	const struct preset *preset = row;
 
-	for (size_t i = 0; i < globs->cnt && !has; i++)
-		has = glob_match(globs->items[i], preset->name);
-	return has;
+	strbuf_printf(out, "%-*s%s", PRESET_NAME_WIDTH, preset->name, preset->help);
+	starts_print(out, preset->starts);
 }
 
-void list_presets(struct strbuf *out, const struct str_list *globs)
+static const struct column preset_columns[] = {
+	{ "preset", COLUMN_AT(struct preset, name) },
+	{ "description", COLUMN_AT(struct preset, help) },
+	{ "starts", COLUMN_AS(CELL_WORDS, struct preset, starts) },
+	{ .title = "", .put = put_preset },
+};
+
+static const struct table preset_table = TABLE("presets", preset_columns);
+
+void list_presets(struct tablew *w, const struct str_list *globs)
 {
+	tablew_head(w, &preset_table);
 	for (size_t i = 0; i < preset_def_cnt; i++) {
-		if (!list_has_preset(globs, &preset_defs[i]))
-			continue;
-		strbuf_printf(out, "%-*s%s", PRESET_NAME_WIDTH, preset_defs[i].name,
-			      preset_defs[i].help);
-		starts_print(out, preset_defs[i].starts);
+		bool has = !globs->cnt;
+
+		for (size_t k = 0; k < globs->cnt && !has; k++)
+			has = glob_match(globs->items[k], preset_defs[i].name);
+		if (has)
+			tablew_row(w, &preset_table, &preset_defs[i]);
 	}
 }
 
-int list_run(const struct list_config *config, struct strbuf *out)
+void list_head(struct tablew *w, bool is_plan)
 {
-	struct listing listing = { out, config->srcline, config->taker, config->is_verbose };
+	tablew_head(w, is_plan ? &plan_table : &func_table);
+}
+
+int list_run(const struct list_config *config)
+{
 	struct select_rules rules = config->rules;
 	const bool lists_funcs = !config->plan && !config->is_verbose;
 	struct functab tab;
@@ -240,22 +314,22 @@ int list_run(const struct list_config *config, struct strbuf *out)
 
 	if (config->is_verbose && !config->plan)
 		rules.verdict = verdict_found;
-	rules.verdict_ctx = &listing;
+	rules.verdict_ctx = (void *)config;
 	err = select_funcs(&tab, &rules, config->kbtf, config->ksyms);
 	if (err)
 		return err;
 	if (config->check)
 		err = config->check(config->check_ctx, &tab);
 	if (!err && config->plan)
-		err = plan_print(out, config, &tab);
+		err = plan_print(config, &tab);
 	for (size_t i = 0; i < tab.cnt && lists_funcs && !err; i++) {
 		const struct func *func = &tab.funcs[i];
 
-		func_found(&listing, func->name.ptr, func->module.len ? func->module.ptr : NULL,
+		func_found(config, func->name.ptr, func->module.len ? func->module.ptr : NULL,
 			   NULL);
 	}
 	functab_release(&tab);
 	if (err)
 		return err;
-	return strbuf_ok(out) ? 0 : -ENOMEM;
+	return strbuf_ok(config->table->out) ? 0 : -ENOMEM;
 }

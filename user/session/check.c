@@ -341,13 +341,20 @@ static void policy_check(struct check_row *rows)
 		yes(&rows[CHECK_CAPABILITIES]);
 }
 
+/* Whether nothing can be traced without this feature. */
+static bool is_needed(size_t row)
+{
+	return row == CHECK_BTF || row == CHECK_MAP_MEMORY || row == CHECK_FENTRY ||
+	       row == CHECK_FEXIT;
+}
+
 void check_fill(struct check_row rows[CHECK_ROW_CNT])
 {
 	struct kbtf *kb = NULL;
 	int err = kbtf_new(&kb);
 
 	for (size_t i = 0; i < CHECK_ROW_CNT; i++)
-		rows[i] = (struct check_row){ .feature = features[i] };
+		rows[i] = (struct check_row){ .feature = features[i], .needed = is_needed(i) };
 	for (enum attach_mode way = ATTACH_WAY_FIRST; way < ATTACH_PAIR; way++)
 		way_row(rows, way)->feature = attach_way(way)->feature;
 	btf_check(rows, err ? NULL : kb, err);
@@ -360,86 +367,38 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT])
 		kbtf_free(kb);
 }
 
-/* Whether nothing can be traced without this feature. */
-static bool is_needed(size_t row)
-{
-	return row == CHECK_BTF || row == CHECK_MAP_MEMORY || row == CHECK_FENTRY ||
-	       row == CHECK_FEXIT;
-}
-
 bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT])
 {
 	for (size_t i = 0; i < CHECK_ROW_CNT; i++) {
-		if (is_needed(i) && !rows[i].available)
+		if (rows[i].needed && !rows[i].available)
 			return false;
 	}
 	return true;
 }
 
-/* ---- as text ---- */
+/* ---- the table ---- */
 
-void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out)
+static void put_verdict(struct strbuf *out, const void *row)
 {
-	for (size_t i = 0; i < cnt; i++) {
-		strbuf_printf(out, "%-*s  ", FEATURE_WIDTH, rows[i].feature);
-		if (rows[i].available)
-			strbuf_str(out, "yes\n");
-		else
-			strbuf_printf(out, "no   %s\n", rows[i].reason);
-	}
+	strbuf_str(out, ((const struct check_row *)row)->available ? "yes" : "no");
 }
 
-void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out)
+static const struct column columns[] = {
+	{ "host", .cell = CELL_HOST, .is_extra = true },
+	{ "feature", "", COLUMN_AT(struct check_row, feature), -FEATURE_WIDTH },
+	{ "available", "", COLUMN_AT(struct check_row, available), -3, .put = put_verdict },
+	{ "needed", COLUMN_AT(struct check_row, needed), .is_extra = true },
+	{ "reason", "", COLUMN_AT(struct check_row, reason) },
+};
+
+static const struct table table = TABLE("check", columns);
+
+void check_put(struct tablew *w, const struct check_row *rows, size_t cnt)
 {
-	struct jsonw json = { .out = out, .is_spaced = true };
-
-	jsonw_array(&json);
-	for (size_t i = 0; i < cnt; i++) {
-		jsonw_line(&json, "  ");
-		jsonw_object(&json);
-		jsonw_key(&json, "feature");
-		jsonw_string(&json, rows[i].feature);
-		jsonw_key(&json, "available");
-		jsonw_bool(&json, rows[i].available);
-		jsonw_key(&json, "reason");
-		jsonw_known(&json, text_from(rows[i].available ? NULL : rows[i].reason));
-		jsonw_object_end(&json);
-	}
-	jsonw_end(&json);
-	jsonw_array_end(&json);
-	jsonw_end(&json);
-}
-
-static void check_put_row(enum datarow_kind kind, const char *host, const struct check_row *row,
-			  bool is_row_needed, struct strbuf *out)
-{
-	struct datarow data;
-
-	datarow_begin(&data, kind, out, "check", 1);
-	datarow_string(&data, "host", host);
-	datarow_string(&data, "feature", row->feature);
-	datarow_bool(&data, "available", row->available);
-	datarow_bool(&data, "needed", is_row_needed);
-	datarow_string(&data, "reason", row->reason);
-	datarow_end(&data);
-}
-
-void check_data(const struct check_row *rows, size_t cnt, const char *host, enum datarow_kind kind,
-		struct strbuf *out)
-{
-	if (kind == DATAROW_CSV)
-		check_put_row(DATAROW_CSV_HEAD, host, rows, false, out);
+	tablew_head(w, &table);
 	for (size_t i = 0; i < cnt; i++)
-		check_put_row(kind, host, &rows[i], is_needed(i), out);
-}
-
-static void check_put_data(const struct check_row *rows, const struct opts *opts,
-			   struct strbuf *out)
-{
-	char host[128];
-
-	wants_host(opts, host, sizeof(host));
-	check_data(rows, CHECK_ROW_CNT, host, datarow_kind_of(opts->format), out);
+		tablew_row(w, &table, &rows[i]);
+	tablew_end(w);
 }
 
 /* The verdicts. */
@@ -459,15 +418,12 @@ enum verdict verbs_check(const struct opts *opts)
 {
 	struct check_row rows[CHECK_ROW_CNT];
 	struct strbuf out = { 0 };
+	char host[HOST_MAX];
+	struct tablew w = wants_table(opts, host, &out);
 	int err;
 
 	check_fill(rows);
-	if (opts->json)
-		check_json(rows, CHECK_ROW_CNT, &out);
-	else if (opts->format != FORMAT_TEXT)
-		check_put_data(rows, opts, &out);
-	else
-		check_text(rows, CHECK_ROW_CNT, &out);
-	err = output_page(&out, opts->json || opts->format != FORMAT_TEXT ? NULL : find_verdict);
+	check_put(&w, rows, CHECK_ROW_CNT);
+	err = output_page(&out, w.form == TABLE_TEXT ? find_verdict : NULL);
 	return !err && check_is_possible(rows) ? VERDICT_OK : VERDICT_FAILED;
 }

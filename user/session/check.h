@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/strbuf.h"
-#include "format/datarow.h"
+#include "base/table.h"
 #include "kernel/attachmode.h"
 
 /* A feature that a trace may use. */
 struct check_row {
 	const char *feature;
 	bool available;
+	bool needed;      /* nothing can be traced without it */
 	char reason[128]; /* why not; "" if available */
 };
 
@@ -46,12 +46,7 @@ void check_fill(struct check_row rows[CHECK_ROW_CNT]);
 /* check_is_possible - whether a trace can work at all. */
 bool check_is_possible(const struct check_row rows[CHECK_ROW_CNT]);
 
-/* check_text - append a line per row: feature, yes or no, and the reason. check_json - append an array of objects. */
-void check_text(const struct check_row *rows, size_t cnt, struct strbuf *out);
-void check_json(const struct check_row *rows, size_t cnt, struct strbuf *out);
-
-/* check_data - append the first @cnt rows as data, CSV with its header; @host: uname -n. */
-void check_data(const struct check_row *rows, size_t cnt, const char *host, enum datarow_kind kind,
-		struct strbuf *out);
+/* check_put - append the table of the first @cnt rows. */
+void check_put(struct tablew *w, const struct check_row *rows, size_t cnt);
 
 #endif

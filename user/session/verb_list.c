@@ -25,268 +25,67 @@
 #include "session/plan.h"
 #include "session/verbs.h"
 
-/* ---- functions and plans as data ---- */
-
-static void verb_list_put_func(struct listdata *list, enum datarow_kind kind,
-			       const struct list_func *func)
-{
-	struct datarow data;
-
-	datarow_begin(&data, kind, list->out, "list", 1);
-	datarow_string(&data, "host", list->host);
-	datarow_string(&data, "func", func->name);
-	datarow_string(&data, "module", func->module);
-	datarow_text(&data, "source", func->source);
-	datarow_bool(&data, "chosen", !func->reason);
-	datarow_string(&data, "reason", func->reason);
-	datarow_end(&data);
-}
-
-void listdata_func(void *ctx, const struct list_func *func)
-{
-	struct listdata *list = ctx;
-
-	verb_list_put_func(list, list->kind, func);
-}
-
-static void verb_list_put_cost(struct listdata *list, enum datarow_kind kind,
-			       const struct list_cost *cost)
-{
-	struct datarow data;
-
-	datarow_begin(&data, kind, list->out, "plan", 1);
-	datarow_string(&data, "host", list->host);
-	datarow_number(&data, "functions", cost->func_cnt);
-	datarow_number(&data, "module_functions", cost->module_func_cnt);
-	datarow_string(&data, "attach", cost->by ? cost->by->name : NULL);
-	datarow_number(&data, "kprobe_functions", cost->extra_cnt);
-	datarow_number(&data, "pair_functions", cost->pair_cnt);
-	datarow_number(&data, "attach_us", cost->bill.attach_us);
-	datarow_number(&data, "detach_us", cost->bill.detach_us);
-	datarow_bool(&data, "detach_waits", cost->bill.waits);
-	datarow_number(&data, "cpus", cost->cpu_cnt);
-	datarow_number(&data, "cpu_buffer_bytes", cost->buffer_bytes);
-	datarow_number(&data, "program_bytes", cost->bill.bytes);
-	datarow_number(&data, "thread_bytes", cost->thread_bytes);
-	datarow_number(&data, "datagram_calls", cost->forecast.call_cnt);
-	datarow_number(&data, "datagram_traced_ns", cost->forecast.traced_ns);
-	datarow_number(&data, "datagram_others_ns", cost->forecast.others_ns);
-	datarow_number(&data, "others_kept_pct", cost->forecast.kept_pct);
-	datarow_end(&data);
-}
-
-void listdata_cost(void *ctx, const struct list_cost *cost)
-{
-	struct listdata *list = ctx;
-
-	verb_list_put_cost(list, list->kind, cost);
-}
-
-void listdata_begin(struct listdata *list, bool is_plan)
-{
-	const struct list_cost no_cost = { 0 };
-	const struct list_func no_func = { 0 };
-
-	if (list->kind != DATAROW_CSV)
-		return;
-	if (is_plan)
-		verb_list_put_cost(list, DATAROW_CSV_HEAD, &no_cost);
-	else
-		verb_list_put_func(list, DATAROW_CSV_HEAD, &no_func);
-}
-
-static void put_preset(struct listdata *list, enum datarow_kind kind, const struct preset *preset)
-{
-	struct datarow data;
-
-	datarow_begin(&data, kind, list->out, "presets", 1);
-	datarow_string(&data, "preset", preset->name);
-	datarow_string(&data, "description", preset->help);
-	datarow_words(&data, "starts", preset->starts);
-	datarow_end(&data);
-}
-
-/* listdata_presets - append a row for each preset that fits one of @globs (list_has_preset). */
-static void listdata_presets(struct listdata *list, const struct str_list *globs)
-{
-	if (list->kind == DATAROW_CSV)
-		put_preset(list, DATAROW_CSV_HEAD, &preset_defs[0]);
-	for (size_t i = 0; i < preset_def_cnt; i++) {
-		if (list_has_preset(globs, &preset_defs[i]))
-			put_preset(list, list->kind, &preset_defs[i]);
-	}
-}
-
-/* ---- containers as text ---- */
-
-#define ID_SHORT 12 /* digits that docker and podman print */
-
-enum column {
-	COL_RUNTIME,
-	COL_ID,
-	COL_NAME,
-	COL_POD,
-	COL_CGROUP,
-	COL_CNT,
-};
+/* ---- containers ---- */
 
 static bool is_shown(const struct container_seen *item)
 {
 	return strcmp(item->runtime, "unit") != 0;
 }
 
-static void cell_add(const struct container_seen *item, enum column col, struct strbuf *cell)
+static void put_id(struct strbuf *out, const void *row)
 {
-	const unsigned int classes = CLEAN_WORD | CLEAN_BLANK;
-	const char *const texts[] = { item->runtime, item->id, item->name, item->pod, item->path };
-	size_t len = strlen(texts[col]);
+	const char *id = ((const struct container_seen *)row)->id;
+	const size_t len = strlen(id);
 
-	strbuf_reset(cell);
-	if (col == COL_ID && len == 64)
-		len = ID_SHORT;
-	if (col == COL_POD && len && item->namespace[0]) {
-		clean_add(cell, item->namespace, strlen(item->namespace), classes);
-		strbuf_char(cell, '/');
-	}
-	if (!len)
-		strbuf_char(cell, '-');
-	/* "podman pod" is one of ours */
-	clean_add(cell, texts[col], len, col == COL_RUNTIME ? CLEAN_WORD : classes);
+	clean_add(out, len ? id : "-",
+		  len == 64 ? CONTAINER_ID_SHORT
+		  : len     ? len
+			    : 1,
+		  CLEAN_WORD | CLEAN_BLANK);
 }
 
-static void row_add(struct strbuf *out, const struct strbuf cells[COL_CNT],
-		    const size_t widths[COL_CNT])
+static void put_pod(struct strbuf *out, const void *row)
 {
-	for (size_t col = 0; col < COL_CNT; col++) {
-		strbuf_add(out, cells[col].ptr, cells[col].len);
-		if (col + 1 < COL_CNT)
-			strbuf_fill(out, ' ', widths[col] + 2 - cells[col].len);
-	}
-	strbuf_char(out, '\n');
+	const struct container_seen *item = row;
+	const char *parts[] = { item->pod[0] ? item->namespace : "", item->pod };
+
+	clean_add(out, parts[0], strlen(parts[0]), CLEAN_WORD | CLEAN_BLANK);
+	strbuf_str(out, parts[0][0] ? "/" : item->pod[0] ? "" : "-");
+	clean_add(out, parts[1], strlen(parts[1]), CLEAN_WORD | CLEAN_BLANK);
 }
 
-void containers_text(const struct container_set *set, struct strbuf *out)
-{
-	static const char *const titles[COL_CNT] = { "RUNTIME", "ID", "NAME", "POD", "CGROUP" };
-	struct strbuf cells[COL_CNT] = { 0 };
-	size_t widths[COL_CNT] = { 0 };
+#define SEEN(member) COLUMN_AT(struct container_seen, member)
 
-	for (size_t col = 0; col < COL_CNT; col++) {
-		widths[col] = strlen(titles[col]);
-		for (size_t i = 0; i < set->cnt; i++) {
-			if (!is_shown(&set->items[i]))
-				continue;
-			cell_add(&set->items[i], (enum column)col, &cells[col]);
-			if (cells[col].len > widths[col])
-				widths[col] = cells[col].len;
-		}
-		strbuf_reset(&cells[col]);
-		strbuf_str(&cells[col], titles[col]);
-	}
-	row_add(out, cells, widths);
-	for (size_t i = 0; i < set->cnt; i++) {
-		if (!is_shown(&set->items[i]))
-			continue;
-		for (size_t col = 0; col < COL_CNT; col++)
-			cell_add(&set->items[i], (enum column)col, &cells[col]);
-		row_add(out, cells, widths);
-	}
-	for (size_t col = 0; col < COL_CNT; col++) {
-		out->failed |= cells[col].failed;
-		strbuf_release(&cells[col]);
-	}
-}
-
-/* ---- containers as data ---- */
-
-#define MEMBER_CNT 7
-
-/* A fact about a container, by the name of its column. */
-struct member {
-	const char *name;
-	const char *value; /* "": unknown */
+static const struct column container_columns[] = {
+	{ "host", .cell = CELL_HOST, .is_extra = true },
+	{ "runtime", "RUNTIME", SEEN(runtime) },
+	{ "id", "ID", SEEN(id), .put = put_id },
+	{ "name", "NAME", SEEN(name), .is_name = true },
+	{ "pod", "POD", SEEN(pod), .put = put_pod },
+	{ "namespace", SEEN(namespace) },
+	{ "pod_uid", SEEN(pod_uid) },
+	{ "cgroup", "CGROUP", SEEN(path), .is_name = true },
 };
 
-static void members_of(const struct container_seen *item, struct member out[MEMBER_CNT])
+static const struct table container_table = TABLE("containers", container_columns);
+
+void containers_put(struct tablew *w, const struct container_set *set)
 {
-	const struct member members[MEMBER_CNT] = {
-		{ "runtime", item->runtime },     { "id", item->id },
-		{ "name", item->name },           { "pod", item->pod },
-		{ "namespace", item->namespace }, { "pod_uid", item->pod_uid },
-		{ "cgroup", item->path },
-	};
-
-	memcpy(out, members, sizeof(members));
-}
-
-void containers_json(const struct container_set *set, struct strbuf *out)
-{
-	struct jsonw json = { .out = out, .is_spaced = true };
-	struct member members[MEMBER_CNT];
-
-	jsonw_array(&json);
-	for (size_t i = 0; i < set->cnt; i++) {
-		if (!is_shown(&set->items[i]))
-			continue;
-		members_of(&set->items[i], members);
-		jsonw_line(&json, "  ");
-		jsonw_object(&json);
-		for (size_t k = 0; k < MEMBER_CNT; k++) {
-			jsonw_key(&json, members[k].name);
-			jsonw_known(&json, text_from(members[k].value));
-		}
-		jsonw_object_end(&json);
-	}
-	jsonw_end(&json);
-	jsonw_array_end(&json);
-	jsonw_end(&json);
-}
-
-static void verb_list_put_row(enum datarow_kind kind, const char *host,
-			      const struct container_seen *item, struct strbuf *out)
-{
-	struct member members[MEMBER_CNT];
-	struct datarow data;
-
-	members_of(item, members);
-	datarow_begin(&data, kind, out, "containers", 1);
-	datarow_string(&data, "host", host);
-	for (size_t k = 0; k < MEMBER_CNT; k++)
-		datarow_string(&data, members[k].name, members[k].value);
-	datarow_end(&data);
-}
-
-void containers_data(const struct container_set *set, const char *host, enum datarow_kind kind,
-		     struct strbuf *out)
-{
-	const struct container_seen none = { 0 };
-
-	if (kind == DATAROW_CSV)
-		verb_list_put_row(DATAROW_CSV_HEAD, host, &none, out);
 	for (size_t i = 0; i < set->cnt; i++) {
 		if (is_shown(&set->items[i]))
-			verb_list_put_row(kind, host, &set->items[i], out);
+			tablew_measure(w, &container_table, &set->items[i]);
 	}
+	tablew_head(w, &container_table);
+	for (size_t i = 0; i < set->cnt; i++) {
+		if (is_shown(&set->items[i]))
+			tablew_row(w, &container_table, &set->items[i]);
+	}
+	tablew_end(w);
 }
 
 /* ---- the command ---- */
 
-static void verb_list_put(const struct opts *opts, const struct container_set *set,
-			  struct strbuf *out)
-{
-	char host[128];
-
-	if (opts->json) {
-		containers_json(set, out);
-	} else if (opts->format == FORMAT_TEXT) {
-		containers_text(set, out);
-	} else {
-		wants_host(opts, host, sizeof(host));
-		containers_data(set, host, datarow_kind_of(opts->format), out);
-	}
-}
-
-static int list_containers(const struct opts *opts, struct strbuf *out)
+static int list_containers(struct tablew *w)
 {
 	struct container_set set = { 0 };
 	struct cgroup_host host;
@@ -301,7 +100,7 @@ static int list_containers(const struct opts *opts, struct strbuf *out)
 	if (denied)
 		log_warn("some names are missing: only root may read %s", denied);
 	if (!err)
-		verb_list_put(opts, &set, out);
+		containers_put(w, &set);
 	container_set_release(&set);
 	return err;
 }
@@ -365,9 +164,8 @@ static struct forecast forecast_for(void *ctx, const struct functab *tab)
 	return overhead_forecast(tab, &planner->plan, &planner->want);
 }
 
-static int list_with(struct facts *facts, const struct opts *opts, struct listdata *data)
+static int list_with(struct facts *facts, const struct opts *opts, struct tablew *w)
 {
-	struct list_taker taker = { .func = listdata_func, .cost = listdata_cost, .ctx = data };
 	struct planner planner = { .opts = opts,
 				   .facts = facts,
 				   .want = plan_attach_want(opts, facts, NULL) };
@@ -385,7 +183,7 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 		.plan = opts->list_plan ? &plan : NULL,
 		.check = opts->filter ? check_filter : NULL,
 		.check_ctx = &planner,
-		.taker = opts->format == FORMAT_TEXT ? NULL : &taker,
+		.table = w,
 	};
 	int err = plan_rules(&config.rules, opts, facts);
 	int source_err = plan_srcline(&config.srcline, opts);
@@ -396,23 +194,22 @@ static int list_with(struct facts *facts, const struct opts *opts, struct listda
 				    ? opts->buffer_bytes
 				    : rings_bytes_default(plan.cpu_cnt, host_memory_limit_bytes());
 	host_kernel_version(plan.kernel);
-	if (config.taker)
-		listdata_begin(data, opts->list_plan);
+	list_head(w, opts->list_plan);
 	if (!err)
-		err = list_run(&config, data->out);
+		err = list_run(&config);
 	srcline_free(config.srcline);
 	signals_restore();
 	plan_rules_release(&config.rules);
 	return err;
 }
 
-static int list_functions(const struct opts *opts, struct listdata *data)
+static int list_functions(const struct opts *opts, struct tablew *w)
 {
 	struct facts facts;
 	int err = facts_open(&facts, true);
 
 	if (!err)
-		err = list_with(&facts, opts, data);
+		err = list_with(&facts, opts, w);
 	facts_close(&facts);
 	return err;
 }
@@ -449,39 +246,33 @@ static int check_presets(const struct str_list *globs)
 	return 0;
 }
 
-static int print_presets(const struct opts *opts, struct listdata *data)
+static int print_presets(const struct opts *opts, struct tablew *w)
 {
 	const int err = check_presets(&opts->trace_funcs);
 
-	if (err)
-		return err;
-	if (opts->format == FORMAT_TEXT)
-		list_presets(data->out, &opts->trace_funcs);
-	else
-		listdata_presets(data, &opts->trace_funcs);
-	return 0;
+	if (!err)
+		list_presets(w, &opts->trace_funcs);
+	return err;
 }
 
 enum verdict verbs_list(const struct opts *opts)
 {
-	const bool is_text = opts->format == FORMAT_TEXT;
 	struct strbuf out = { 0 };
-	char host[128];
-	struct listdata data = { datarow_kind_of(opts->format), host, &out };
+	char host[HOST_MAX];
+	struct tablew w = wants_table(opts, host, &out);
+	const bool paints = opts->list_presets && w.form == TABLE_TEXT;
 	int page_err;
 	int err;
 
-	wants_host(opts, host, sizeof(host));
 	if (!cpus_check(opts))
 		return VERDICT_USAGE;
 	if (opts->list_containers)
-		err = list_containers(opts, &out);
+		err = list_containers(&w);
 	else if (opts->list_presets)
-		err = print_presets(opts, &data);
+		err = print_presets(opts, &w);
 	else
-		err = list_functions(opts, &data);
+		err = list_functions(opts, &w);
 	log_unsaid(err);
-	page_err = pager_page(&out, opts->list_presets && is_text ? find_preset : NULL,
-			      !opts->no_pager);
+	page_err = pager_page(&out, paints ? find_preset : NULL, !opts->no_pager);
 	return verdict_of(err ? err : page_err);
 }
