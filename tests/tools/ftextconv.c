@@ -4,7 +4,7 @@
  */
 #include "format/format.h"
 #include "format/text_parse.h"
-#include "format/profile.h"
+#include "format/profile_table.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -169,10 +169,12 @@ static void finish(struct conv *c)
 			flush(c);
 		} while (more);
 	} else if (opt.mode == MODE_PROFILE) {
-		check(profile_print(c->profile,
-				    &(struct profile_view){
-					    .sort = opt.sort, .row_max = 0, .has_callers = true },
-				    &c->out));
+		check(profile_put_table(c->profile,
+					&(struct profile_view){ .sort = opt.sort,
+								.row_max = 0,
+								.has_callers = true },
+					&(struct profile_origin){ 0 },
+					&(struct tablew){ .out = &c->out }));
 	} else {
 		check(profile_print_latency(c->profile, opt.latency,
 					    &(struct profile_view){ .sort = PROFILE_BY_NAME },

@@ -43,10 +43,11 @@ const char *table_of(const struct profile *p, const struct profile_view *view)
 {
 	static struct strbuf out[4];
 	static unsigned int nth;
+	const struct profile_origin none = { 0 };
 	struct strbuf *to = &out[nth++ % 4];
 
 	strbuf_reset(to);
-	CHECK(!profile_print(p, view, to));
+	CHECK(!profile_put_table(p, view, &none, &(struct tablew){ .out = to }));
 	strbuf_char(to, '\0');
 	return to->ptr;
 }

@@ -2,7 +2,7 @@
 #define NFG_TEST_PROFILED_H
 
 /* Rows of calls, and what a profile says of a function. */
-#include "format/profile.h"
+#include "format/profile_table.h"
 #include "rows.h"
 
 /* All 0 for a function that the profile does not have. */
@@ -16,7 +16,7 @@ void free_profiles(void);
 /* The same, finished. */
 struct profile *profile_of(bool has_callers, const char *script);
 
-/* What profile_print() prints, valid until the fourth call from now. */
+/* What profile_put_table() prints, valid until the fourth call from now. */
 const char *table_of(const struct profile *p, const struct profile_view *view);
 
 int compare_u64(const void *a, const void *b);

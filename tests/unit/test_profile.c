@@ -113,10 +113,11 @@ TEST(nothing)
 	struct strbuf out = { 0 };
 
 	CHECK(!profile_func_cnt(p));
-	CHECK(!profile_print(p,
-			     &(struct profile_view){
-				     .sort = PROFILE_BY_SELF, .row_max = 0, .has_callers = true },
-			     &out));
+	CHECK(!profile_put_table(p,
+				 &(struct profile_view){ .sort = PROFILE_BY_SELF,
+							 .row_max = 0,
+							 .has_callers = true },
+				 &(struct profile_origin){ 0 }, &(struct tablew){ .out = &out }));
 	CHECK(!profile_print_latency(p, "*", &(struct profile_view){ .sort = PROFILE_BY_NAME },
 				     &out));
 	CHECK(memchr(out.ptr, '\n', out.len) == out.ptr + out.len - 1);

@@ -24,7 +24,6 @@ AFTER(free_profiles);
 
 static const struct profile_origin web = {
 	.table = "profile",
-	.host = "web-1",
 	.begin_ns = 1000,
 	.end_ns = 12000,
 	.real_offset_ns = 1763884056123450000,
@@ -36,11 +35,17 @@ static void check_json(const char *b, const struct profile_view *view,
 	struct profile *p = sample(b);
 	struct strbuf out = { 0 };
 
-	CHECK(!profile_put_json(p, view, origin, &out));
+	CHECK(!profile_put_table(p, view, origin,
+				 &(struct tablew){ .out = &out,
+						   .form = TABLE_JSON,
+						   .host = origin == &web ? "web-1" : NULL }));
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, want);
 	strbuf_release(&out);
 }
+
+#define CSV_HEAD \
+	"host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns\n"
 
 static void check_csv(const char *b, const struct profile_origin *origin, const char *want)
 {
@@ -48,7 +53,10 @@ static void check_csv(const char *b, const struct profile_origin *origin, const 
 	struct profile *p = sample(b);
 	struct strbuf out = { 0 };
 
-	CHECK(!profile_put_csv(p, &view, origin, &out));
+	CHECK(!profile_put_table(p, &view, origin,
+				 &(struct tablew){ .out = &out,
+						   .form = TABLE_CSV,
+						   .host = origin == &web ? "web-1" : NULL }));
 	strbuf_char(&out, '\0');
 	CHECK_STR(out.ptr, want);
 	strbuf_release(&out);
@@ -104,21 +112,10 @@ TEST(csv_quotes_what_would_be_another_column)
 
 	check_csv(
 		"b,\"c\"", &web,
+		CSV_HEAD
 		"web-1,2025-11-23T07:47:36.123451Z,2025-11-23T07:47:36.123462Z,\"b,\"\"c\"\"\",,3,3100,3100,0,1033,100,3000,3000\n"
 		"web-1,2025-11-23T07:47:36.123451Z,2025-11-23T07:47:36.123462Z,outer,,1,5000,4900,5000,5000,5000,5000,5000\n");
 	check_csv("b\n\033[2J", &unknown,
-		  ",,,b\\x0a\\x1b[2J,,3,3100,3100,0,1033,100,3000,3000\n"
-		  ",,,outer,,1,5000,4900,5000,5000,5000,5000,5000\n");
-}
-
-TEST(csv_has_a_name_for_each_column)
-{
-	struct strbuf out = { 0 };
-
-	profile_put_csv_head(&out);
-	strbuf_char(&out, '\0');
-	CHECK_STR(
-		out.ptr,
-		"host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns\n");
-	strbuf_release(&out);
+		  CSV_HEAD ",,,b\\x0a\\x1b[2J,,3,3100,3100,0,1033,100,3000,3000\n"
+			   ",,,outer,,1,5000,4900,5000,5000,5000,5000,5000\n");
 }

@@ -48,7 +48,7 @@ static char *text_of(const struct profile_diff *diff)
 	struct strbuf out = { 0 };
 	size_t to = 0;
 
-	CHECK(!profile_diff_text(diff, &out));
+	CHECK(!profile_diff_put(diff, &(struct tablew){ .out = &out }));
 	strbuf_char(&out, '\0');
 	for (size_t i = 0; i < out.len; i++) {
 		if (out.ptr[i] != ' ' || (i && out.ptr[i - 1] != ' '))
@@ -161,7 +161,7 @@ TEST(differences_as_rows)
 	struct strbuf out = { 0 };
 
 	make_sides(&diff);
-	CHECK(!profile_diff_data(&diff, DATAROW_CSV, &out));
+	CHECK(!profile_diff_put(&diff, &(struct tablew){ .out = &out, .form = TABLE_CSV }));
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr,
 		     "file_a,file_b,length_ns_a,length_ns_b,lacks_events_a,lacks_events_b,func,"
@@ -174,7 +174,7 @@ TEST(differences_as_rows)
 	CHECK(!strstr(out.ptr, ",h,"));
 	strbuf_reset(&out);
 	diff.row_max = 0;
-	CHECK(!profile_diff_data(&diff, DATAROW_JSON, &out));
+	CHECK(!profile_diff_put(&diff, &(struct tablew){ .out = &out, .form = TABLE_JSON }));
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "\"func\":\"h\",\"module\":null,\"count_a\":0,"));
 	CHECK(strstr(out.ptr, "\"self_ns_a\":0,") && strstr(out.ptr, "\"avg_ns_a\":null,"));

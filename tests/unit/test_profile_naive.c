@@ -206,10 +206,11 @@ TEST(callers_are_those_of_a_naive_account)
 	struct strbuf line = { 0 };
 	size_t bytes = 0;
 
-	CHECK(!profile_print(s->p,
-			     &(struct profile_view){
-				     .sort = PROFILE_BY_NAME, .row_max = 0, .has_callers = true },
-			     &text));
+	CHECK(!profile_put_table(s->p,
+				 &(struct profile_view){ .sort = PROFILE_BY_NAME,
+							 .row_max = 0,
+							 .has_callers = true },
+				 &(struct profile_origin){ 0 }, &(struct tablew){ .out = &text }));
 	for (unsigned int func = 0; func < SIM_FUNC_CNT; func++) {
 		char heading[8] = { ' ', ' ', sim_names[func][0], sim_names[func][1], '\n' };
 		char *part = memmem(text.ptr, text.len, heading, 5);

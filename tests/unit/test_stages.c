@@ -331,7 +331,7 @@ TEST(the_table_says_what_it_counts)
 	FEED(datagram, 0);
 	feed(datagram, 3, 100000);
 	end();
-	CHECK(!stages_put_text(sums, &out));
+	CHECK(!stages_put(sums, &(struct tablew){ .out = &out }));
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr, "         1     50000.000     50000.000     50000.000     50000.000"
 			      "  qdisc\n"));
@@ -340,7 +340,8 @@ TEST(the_table_says_what_it_counts)
 			      "         1  when the trace ended, in qdisc\n"));
 	CHECK(!strstr(out.ptr, "NOT SEPARATED"));
 	strbuf_reset(&out);
-	CHECK(!stages_put_data(stages_sums(st), &(struct stages_data){ .out = &out, .host = "a" }));
+	CHECK(!stages_put(stages_sums(st),
+			  &(struct tablew){ .out = &out, .form = TABLE_JSON, .host = "a" }));
 	strbuf_char(&out, '\0');
 	CHECK(strstr(out.ptr,
 		     "{\"table\":\"stages\",\"schema\":1,\"host\":\"a\",\"stage\":\"qdisc\","

@@ -422,17 +422,24 @@ void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func
 	*out = (struct profile_func){ 0 };
 }
 
-#define AT(member) offsetof(struct profile_func, member)
+#define COUNT(member) COLUMN_AT(struct profile_func, member)
+#define NS(member)    COLUMN_AS(CELL_NS, struct profile_func, member)
+#define OF_CALLS      .needs = offsetof(struct profile_func, call_cnt)
 
 const struct profile_column profile_columns[PROFILE_COLUMN_CNT] = {
-	{ "count", "COUNT", "count", AT(call_cnt), PROFILE_BY_COUNT, 10, false },
-	{ "total_ns", "TOTAL us", "total", AT(total_ns), PROFILE_BY_TOTAL, 14, false },
-	{ "self_ns", "SELF us", "self", AT(self_ns), PROFILE_BY_SELF, 14, false },
-	{ "min_ns", "MIN us", "min", AT(min_ns), PROFILE_SORT_CNT, 0, true },
-	{ "avg_ns", "AVG us", "avg", AT(avg_ns), PROFILE_BY_AVG, 12, true },
-	{ "p50_ns", "P50 us", "p50", AT(p50_ns), PROFILE_BY_P50, 12, true },
-	{ "p99_ns", "P99 us", "p99", AT(p99_ns), PROFILE_BY_P99, 12, true },
-	{ "max_ns", "MAX us", "max", AT(max_ns), PROFILE_BY_MAX, 12, true },
+	{ { "count", "COUNT", COUNT(call_cnt), 10 }, "count", PROFILE_BY_COUNT },
+	{ { "total_ns", "TOTAL us", NS(total_ns), 14 }, "total", PROFILE_BY_TOTAL },
+	{ { "self_ns", "SELF us", NS(self_ns), 14 }, "self", PROFILE_BY_SELF },
+	{ { "min_ns", NS(min_ns), OF_CALLS }, "min", PROFILE_SORT_CNT },
+	{ { "avg_ns", "AVG us", NS(avg_ns), 12, OF_CALLS }, "avg", PROFILE_BY_AVG },
+	{ { "p50_ns", "P50 us", NS(p50_ns), 12, OF_CALLS }, "p50", PROFILE_BY_P50 },
+	{ { "p99_ns", "P99 us", NS(p99_ns), 12, OF_CALLS }, "p99", PROFILE_BY_P99 },
+	{ { "max_ns", "MAX us", NS(max_ns), 12, OF_CALLS }, "max", PROFILE_BY_MAX },
+};
+
+const struct column profile_name_columns[2] = {
+	{ "func", COLUMN_AT(struct profile_func, name) },
+	{ "module", COLUMN_AT(struct profile_func, module) },
 };
 
 const struct profile_column *profile_column_of(enum profile_sort sort)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "base/table.h"
 #include "base/vec.h"
 #include "trace/row.h"
 
@@ -55,15 +56,12 @@ struct profile_func {
 	uint64_t max_ns;
 };
 
-/* A number of a function as a column: of the tables, of their data, and of what they can be sorted by. */
+/* A number of a function: a column of the tables, and what they can be sorted by. */
 struct profile_column {
-	const char *key;        /* in JSON and CSV */
-	const char *heading;    /* in text */
+	struct column
+		column; /* of a struct profile_func; without title: the table has it as data alone */
 	const char *name;       /* --sort; in the line of latency */
-	size_t offset;          /* in struct profile_func */
 	enum profile_sort sort; /* PROFILE_SORT_CNT: none; diff has those with one */
-	int width;              /* in text; 0: the table has it as data alone */
-	bool is_of_calls;       /* of single calls: unknown without any */
 };
 
 #define PROFILE_COLUMN_CNT 8
@@ -71,13 +69,22 @@ struct profile_column {
 /* In the order of the columns. */
 extern const struct profile_column profile_columns[PROFILE_COLUMN_CNT];
 
+/* The columns of a function's name and module in data. */
+extern const struct column profile_name_columns[2];
+
 /* profile_column_of - the column that @sort sorts by; NULL: by name. */
 const struct profile_column *profile_column_of(enum profile_sort sort);
 
 static inline uint64_t profile_column_get(const struct profile_column *number,
 					  const struct profile_func *func)
 {
-	return *(const uint64_t *)((const char *)func + number->offset);
+	return *(const uint64_t *)((const char *)func + number->column.offset);
+}
+
+/* profile_column_is_of_calls - whether it is of single calls: unknown without any. */
+static inline bool profile_column_is_of_calls(const struct profile_column *number)
+{
+	return number->column.needs;
 }
 
 /* profile_new - Return: 0 or -ENOMEM. Caller frees with profile_free. */
@@ -149,9 +156,6 @@ struct profile_view {
 	const char *callees_of;
 	const struct str_list *funcs; /* globs: only matching functions; NULL: all */
 };
-
-/* profile_print - append the table, in us, the largest first. Return: 0 or -ENOMEM. */
-int profile_print(const struct profile *p, const struct profile_view *view, struct strbuf *out);
 
 /*
  * profile_print_latency - append the histogram of each function that matches the glob @pattern, in the order of

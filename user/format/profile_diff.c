@@ -83,7 +83,7 @@ static void json_func(const struct profile_diff *diff, const struct func_pair *p
 
 		if (number->sort == PROFILE_SORT_CNT)
 			continue;
-		jsonw_key(out, number->key);
+		jsonw_key(out, number->column.key);
 		jsonw_array(out);
 		for (int side = 0; side < 2; side++)
 			jsonw_u64(out, profile_column_get(number, &pair->f[side]));
@@ -142,78 +142,6 @@ int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 		jsonw_object_end(&json);
 		jsonw_end(&json);
 	}
-	diff_rows_end(&rows);
-	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
-}
-
-/* ---- rows ---- */
-
-/* A number of each side, null where it is not known. */
-static void diff_put_pair(struct datarow *data, const char *name, const uint64_t values[2],
-			  const bool is_known[2])
-{
-	char column[32];
-
-	for (int side = 0; side < 2; side++) {
-		snprintf(column, sizeof(column), "%s_%c", name, "ab"[side]);
-		if (is_known[side])
-			datarow_number(data, column, values[side]);
-		else
-			datarow_null(data, column);
-	}
-}
-
-static void put_traced(struct datarow *data, const char *column, const struct profile_side *side,
-		       bool is_known)
-{
-	if (is_known || side->knows_traced)
-		datarow_bool(data, column, is_known);
-	else
-		datarow_null(data, column);
-}
-
-static void diff_put_row(const struct profile_diff *diff, const struct func_pair *pair,
-			 enum datarow_kind kind, struct strbuf *out)
-{
-	static const bool always[2] = { true, true };
-	const struct profile_side *sides = diff->sides;
-	const bool has_calls[2] = { pair->f[0].call_cnt, pair->f[1].call_cnt };
-	const bool has_length[2] = { sides[0].length_ns, sides[1].length_ns };
-	const uint64_t lengths_ns[2] = { sides[0].length_ns, sides[1].length_ns };
-	struct datarow data;
-
-	datarow_begin(&data, kind, out, "diff", 1);
-	datarow_string(&data, "file_a", sides[0].path);
-	datarow_string(&data, "file_b", sides[1].path);
-	diff_put_pair(&data, "length_ns", lengths_ns, has_length);
-	datarow_bool(&data, "lacks_events_a", sides[0].lacks_events);
-	datarow_bool(&data, "lacks_events_b", sides[1].lacks_events);
-	datarow_text(&data, "func", diff_name_of(pair)->name);
-	datarow_text(&data, "module", diff_name_of(pair)->module);
-	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
-		const struct profile_column *number = &profile_columns[i];
-		const uint64_t values[2] = { profile_column_get(number, &pair->f[0]),
-					     profile_column_get(number, &pair->f[1]) };
-
-		if (number->sort != PROFILE_SORT_CNT)
-			diff_put_pair(&data, number->key, values,
-				      number->is_of_calls ? has_calls : always);
-	}
-	put_traced(&data, "traced_a", &sides[0], pair->is_known[0]);
-	put_traced(&data, "traced_b", &sides[1], pair->is_known[1]);
-	datarow_end(&data);
-}
-
-int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, struct strbuf *out)
-{
-	const struct func_pair none = { 0 };
-	struct diff_rows rows;
-	int err = diff_rows_begin(&rows, diff);
-
-	if (!err && kind == DATAROW_CSV)
-		diff_put_row(diff, &none, DATAROW_CSV_HEAD, out);
-	for (size_t i = 0; !err && i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
-		diff_put_row(diff, &rows.funcs[i], kind, out);
 	diff_rows_end(&rows);
 	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
 }
@@ -380,7 +308,8 @@ static double diff_value_of(const struct profile_diff *diff, int side, const str
 	const struct profile_column *number = profile_column_of(sort);
 	const uint64_t value = number ? profile_column_get(number, f) : 0;
 
-	return number && !number->is_of_calls ? norm(diff, side, value) : (double)value;
+	return number && !profile_column_is_of_calls(number) ? norm(diff, side, value)
+							     : (double)value;
 }
 
 /* If no other column of the text has the number by which it is sorted, the last one has it, in place of p99. */
@@ -452,20 +381,60 @@ static uint64_t diff_call_cnt(const struct diff_rows *rows, int side)
 	return cnt;
 }
 
+/* ---- rows ---- */
+
+/* A value of each side in columns "KEY_a" and "KEY_b". NULL: unknown. */
+static void put_sides(struct tablew *w, const struct column *column, const void *a, const void *b)
+{
+	char key[32];
+	struct column its = *column;
+
+	its.key = key;
+	its.title = NULL;
+	snprintf(key, sizeof(key), "%s_a", column->key);
+	tablew_cell(w, &its, a);
+	snprintf(key, sizeof(key), "%s_b", column->key);
+	tablew_cell(w, &its, b);
+}
+
+#define SIDE(member) COLUMN_AT(struct profile_side, member)
+
+static const struct column side_columns[] = {
+	{ "file", SIDE(path) },
+	{ "length_ns", SIDE(length_ns), .needs = offsetof(struct profile_side, length_ns) },
+	{ "lacks_events", SIDE(lacks_events) },
+};
+
+static const struct column traced_column = { "traced", .cell = CELL_BOOL };
+
+static void put_data_cells(const struct profile_diff *diff, const struct func_pair *pair,
+			   struct tablew *w)
+{
+	const bool *traced[2];
+
+	for (int side = 0; side < 2; side++)
+		traced[side] = pair->is_known[side] || diff->sides[side].knows_traced
+				       ? &pair->is_known[side]
+				       : NULL;
+	for (size_t i = 0; i < 3; i++)
+		put_sides(w, &side_columns[i], &diff->sides[0], &diff->sides[1]);
+	for (size_t i = 0; i < 2; i++)
+		tablew_cell(w, &profile_name_columns[i], diff_name_of(pair));
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
+		if (profile_columns[i].sort != PROFILE_SORT_CNT)
+			put_sides(w, &profile_columns[i].column, &pair->f[0], &pair->f[1]);
+	}
+	put_sides(w, &traced_column, traced[0], traced[1]);
+}
+
 /* ---- text ---- */
 
 static void diff_put_name(struct strbuf *out, const struct profile_func *f)
 {
-	if (!f->name.len) {
+	if (f->name.len)
+		clean_func(out, f->name, f->module, CLEAN_WORD);
+	else
 		strbuf_str(out, "(outermost)");
-		return;
-	}
-	clean_add(out, f->name.ptr, f->name.len, CLEAN_WORD);
-	if (!f->module.len)
-		return;
-	strbuf_str(out, " [");
-	clean_add(out, f->module.ptr, f->module.len, CLEAN_WORD);
-	strbuf_char(out, ']');
 }
 
 static void put_side(const struct profile_diff *diff, const struct diff_rows *rows, int side,
@@ -483,77 +452,77 @@ static void put_side(const struct profile_diff *diff, const struct diff_rows *ro
 		      s->lacks_events ? "; it lacks events, so its numbers are too low" : "");
 }
 
-static void put_change(struct strbuf *out, double a, double b)
+static void put_change(struct tablew *w, double a, double b)
 {
+	const struct column column = { .title = "CHANGE", .cell = CELL_CHARS, .width = 8 };
 	char text[16] = "-";
 
 	if (a > 0)
 		snprintf(text, sizeof(text), "%+.1f%%", (b - a) * 100 / a);
 	if (a > 0 && (b - a) / a > 999)
 		strcpy(text, ">999x");
-	strbuf_printf(out, " %8s", text);
+	tablew_cell(w, &column, text);
 }
 
-static void put_cnts(const struct profile_diff *diff, const struct func_pair *pair,
-		     struct strbuf *out)
+/* A number of each side, times in us, and its change. @needs_calls: it is unknown of a side without calls. */
+static void put_numbers(const struct profile_diff *diff, const struct func_pair *pair,
+			struct tablew *w, enum profile_sort sort, int width, bool needs_calls)
 {
-	const double a = norm(diff, 0, pair->f[0].call_cnt);
-	const double b = norm(diff, 1, pair->f[1].call_cnt);
-	const int digits = diff->is_per_second ? 1 : 0;
-
-	strbuf_printf(out, "%11.*f %11.*f", digits, a, digits, b);
-	put_change(out, a, b);
-}
-
-static void diff_put_us(struct strbuf *out, double a, double b)
-{
-	strbuf_printf(out, " %14.3f %14.3f", a / 1000, b / 1000);
-	put_change(out, a, b);
-}
-
-/* A time of the calls of each side, if there are any. */
-static void diff_put_times(const struct profile_diff *diff, const struct func_pair *pair,
-			   enum profile_sort sort, struct strbuf *out)
-{
-	const bool is_in_both = pair->f[0].call_cnt && pair->f[1].call_cnt;
-	const double values_ns[2] = { diff_value_of(diff, 0, &pair->f[0], sort),
-				      diff_value_of(diff, 1, &pair->f[1], sort) };
+	const struct column *number = &profile_column_of(sort)->column;
+	const bool is_cnt = number->cell == CELL_U64;
+	const int digits = is_cnt ? diff->is_per_second : 3;
+	double values[2];
+	char title[16];
+	char text[64];
 
 	for (int side = 0; side < 2; side++) {
-		if (pair->f[side].call_cnt)
-			strbuf_printf(out, " %12.3f", values_ns[side] / 1000);
-		else
-			strbuf_printf(out, " %12s", "-");
+		values[side] = diff_value_of(diff, side, &pair->f[side], sort);
+		snprintf(title, sizeof(title), "%s %c", number->title, "AB"[side]);
+		snprintf(text, sizeof(text), "%.*f", digits, values[side] / (is_cnt ? 1 : 1000));
+		tablew_cell(w,
+			    &(struct column){ .title = title, .cell = CELL_CHARS, .width = width },
+			    needs_calls && !pair->f[side].call_cnt ? "-" : text);
 	}
-	put_change(out, is_in_both ? values_ns[0] : 0, values_ns[1]);
+	if (needs_calls && !(pair->f[0].call_cnt && pair->f[1].call_cnt))
+		values[0] = 0;
+	put_change(w, values[0], values[1]);
 }
 
-/* Put "new" or "gone", and "not traced" if that side could not have any calls. */
-static void put_remark(const struct profile_diff *diff, const struct func_pair *pair,
-		       struct strbuf *out)
+struct diff_row {
+	const struct profile_diff *diff;
+	const struct func_pair *pair;
+};
+
+/* Put "new" or "gone" after the name, and "not traced" if that side could not have any calls. */
+static void put_func(struct strbuf *out, const void *data)
 {
+	const struct diff_row *row = data;
+
+	diff_put_name(out, diff_name_of(row->pair));
 	for (int side = 0; side < 2; side++) {
-		if (pair->f[side].call_cnt)
+		if (row->pair->f[side].call_cnt)
 			continue;
 		strbuf_str(out, side ? " (gone" : " (new");
-		if (diff->sides[side].knows_traced && !pair->is_known[side])
+		if (row->diff->sides[side].knows_traced && !row->pair->is_known[side])
 			strbuf_printf(out, ", not traced in %c", "AB"[side]);
 		strbuf_char(out, ')');
 	}
 }
 
-static void diff_put_func(const struct profile_diff *diff, const struct func_pair *pair,
-			  struct strbuf *out)
+static const struct column func_column = { .title = "FUNCTION", .put = put_func };
+
+static void put_row(const struct profile_diff *diff, const struct func_pair *pair, struct tablew *w)
 {
-	put_cnts(diff, pair, out);
-	diff_put_us(out, diff_value_of(diff, 0, &pair->f[0], PROFILE_BY_TOTAL),
-		    diff_value_of(diff, 1, &pair->f[1], PROFILE_BY_TOTAL));
-	diff_put_times(diff, pair, PROFILE_BY_P50, out);
-	diff_put_times(diff, pair, last_column(diff), out);
-	strbuf_str(out, "  ");
-	diff_put_name(out, diff_name_of(pair));
-	put_remark(diff, pair, out);
-	strbuf_char(out, '\n');
+	const struct diff_row row = { diff, pair };
+
+	tablew_open(w, "diff", 1);
+	put_data_cells(diff, pair, w);
+	put_numbers(diff, pair, w, PROFILE_BY_COUNT, 11, false);
+	put_numbers(diff, pair, w, PROFILE_BY_TOTAL, 14, false);
+	put_numbers(diff, pair, w, PROFILE_BY_P50, 12, true);
+	put_numbers(diff, pair, w, last_column(diff), 12, true);
+	tablew_cell(w, &func_column, &row);
+	tablew_close(w);
 }
 
 static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
@@ -590,44 +559,35 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 	put_more(out, cnt, diff->row_max);
 }
 
-static void diff_put_head(const struct profile_diff *diff, struct strbuf *out)
+static void put_about(const struct profile_diff *diff, const struct diff_rows *rows,
+		      struct strbuf *out)
 {
-	const struct {
-		enum profile_sort sort;
-		int width;
-	} columns[] = { { PROFILE_BY_COUNT, 11 },
-			{ PROFILE_BY_TOTAL, 14 },
-			{ PROFILE_BY_P50, 12 },
-			{ last_column(diff), 12 } };
-
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		const char *heading = profile_column_of(columns[i].sort)->heading;
-		const int width = columns[i].width - 2;
-
-		strbuf_printf(out, "%*s A %*s B %8s ", width, heading, width, heading, "CHANGE");
-	}
-	strbuf_str(out, " FUNCTION\n");
+	put_side(diff, rows, 0, out);
+	put_side(diff, rows, 1, out);
+	strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
+		      diff->is_per_second ? "per second" : "in all",
+		      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
+		      profile_sort_name(diff->sort));
 }
 
-int profile_diff_text(const struct profile_diff *diff, struct strbuf *out)
+int profile_diff_put(const struct profile_diff *diff, struct tablew *w)
 {
+	const struct func_pair none = { 0 };
+	const bool is_text = w->form == TABLE_TEXT;
 	struct diff_rows rows;
 	int err = diff_rows_begin(&rows, diff);
 
-	if (!err) {
-		put_side(diff, &rows, 0, out);
-		put_side(diff, &rows, 1, out);
-		strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
-			      diff->is_per_second ? "per second" : "in all",
-			      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
-			      profile_sort_name(diff->sort));
-		diff_put_head(diff, out);
-		for (size_t i = 0; i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
-			diff_put_func(diff, &rows.funcs[i], out);
-		put_more(out, rows.func_cnt, diff->row_max);
-		diff_put_edges(diff, &rows, 1, out);
-		diff_put_edges(diff, &rows, 0, out);
+	if (!err && is_text)
+		put_about(diff, &rows, w->out);
+	if (!err && tablew_head_begin(w))
+		put_row(diff, &none, w);
+	for (size_t i = 0; !err && i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
+		put_row(diff, &rows.funcs[i], w);
+	if (!err && is_text) {
+		put_more(w->out, rows.func_cnt, diff->row_max);
+		diff_put_edges(diff, &rows, 1, w->out);
+		diff_put_edges(diff, &rows, 0, w->out);
 	}
 	diff_rows_end(&rows);
-	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
+	return !err && strbuf_ok(w->out) ? 0 : -ENOMEM;
 }

@@ -4,8 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/strbuf.h"
-#include "format/datarow.h"
+#include "base/table.h"
 #include "format/profile.h"
 
 /*
@@ -28,18 +27,12 @@ struct profile_diff {
 };
 
 /*
- * profile_diff_text - append what is compared, the table of functions, and the pairs that one side alone has.
+ * profile_diff_put - append the table of functions; in text with what is compared, and the pairs that one side alone has.
  * Return: 0 or -ENOMEM.
  */
-int profile_diff_text(const struct profile_diff *diff, struct strbuf *out);
+int profile_diff_put(const struct profile_diff *diff, struct tablew *w);
 
-/* profile_diff_json - append the same as an object; numbers are those of the files. Return: 0 or -ENOMEM. */
+/* profile_diff_json - append all that the text has as an object; numbers are those of the files. Return: 0 or -ENOMEM. */
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out);
-
-/*
- * profile_diff_data - append the table of functions, as many as the text has, CSV with its header. Return: 0 or
- * -ENOMEM.
- */
-int profile_diff_data(const struct profile_diff *diff, enum datarow_kind kind, struct strbuf *out);
 
 #endif

@@ -8,46 +8,14 @@
 #include "base/cleantext.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "format/datarow.h"
 #include "format/profile.h"
 #include "format/profile_parts.h"
 
 /* ---- text ---- */
 
-static void table_put_us(struct strbuf *out, uint64_t ns, int width)
-{
-	strbuf_printf(out, "%*llu.%03llu", width - 4, (unsigned long long)(ns / 1000),
-		      (unsigned long long)(ns % 1000));
-}
-
 static void put_func_name(struct strbuf *out, struct text name, struct text module)
 {
-	if (!name.len)
-		name = (struct text){ "[unknown]", 9 };
-	clean_add(out, name.ptr, name.len, CLEAN_WORD);
-	if (!module.len)
-		return;
-	strbuf_str(out, " [");
-	clean_add(out, module.ptr, module.len, CLEAN_WORD);
-	strbuf_char(out, ']');
-}
-
-static void put_table_row(struct strbuf *out, const struct profile_func *f)
-{
-	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
-		const struct profile_column *number = &profile_columns[i];
-
-		if (!number->width)
-			continue;
-		if (number->sort == PROFILE_BY_COUNT)
-			strbuf_printf(out, "%*" PRIu64, number->width, f->call_cnt);
-		else
-			table_put_us(out, profile_column_get(number, f), number->width);
-		strbuf_char(out, ' ');
-	}
-	strbuf_char(out, ' ');
-	put_func_name(out, f->name, f->module);
-	strbuf_char(out, '\n');
+	clean_func(out, name.len ? name : (struct text){ "[unknown]", 9 }, module, CLEAN_WORD);
 }
 
 /* Names begin in column @column. */
@@ -60,16 +28,14 @@ static void table_put_pair(const struct profile *p, const struct pairs *pairs,
 
 	if (other != OUTERMOST)
 		profile_func_at(p, other, &f);
-	strbuf_printf(out, "%10llu ", (unsigned long long)pair->call_cnt);
-	table_put_us(out, pair->duration_ns, 14);
+	strbuf_printf(out, "%10" PRIu64 " %10" PRIu64 ".%03" PRIu64, pair->call_cnt,
+		      pair->duration_ns / 1000, pair->duration_ns % 1000);
 	if (out->len - mark < column)
 		strbuf_fill(out, ' ', column - (out->len - mark));
 	strbuf_str(out, pairs->is_by_caller ? "-> " : "<- ");
 	put_func_name(out, f.name, f.module);
 	strbuf_char(out, '\n');
 }
-
-/* ---- the table ---- */
 
 #define PAIR_COLUMN         94 /* the column of functions in the table */
 #define LATENCY_PAIR_COLUMN 27
@@ -93,35 +59,6 @@ static void table_put_edges(const struct printing *pr, const struct table_row *r
 		profile_print_put_pairs(pr->p, &pr->callees, row->func, column, out);
 }
 
-static void put_table_head(struct strbuf *out)
-{
-	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
-		if (profile_columns[i].width)
-			strbuf_printf(out, "%*s ", profile_columns[i].width,
-				      profile_columns[i].heading);
-	}
-	strbuf_str(out, " FUNCTION\n");
-}
-
-int profile_print(const struct profile *p, const struct profile_view *view, struct strbuf *out)
-{
-	struct printing pr;
-	int err = printing_begin(&pr, p, view);
-	uint32_t cnt = 0;
-
-	put_table_head(out);
-	for (uint32_t i = 0; !err && i < pr.row_cnt && (!view->row_max || cnt < view->row_max);
-	     i++) {
-		if (!printing_has(&pr, &pr.rows[i]))
-			continue;
-		put_table_row(out, &pr.rows[i].f);
-		table_put_edges(&pr, &pr.rows[i], PAIR_COLUMN, out);
-		cnt++;
-	}
-	printing_end(&pr);
-	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
-}
-
 /* ---- latency ---- */
 
 static void table_put_latency(const struct profile *p, const struct table_row *row,
@@ -132,10 +69,10 @@ static void table_put_latency(const struct profile *p, const struct table_row *r
 	put_func_name(out, f->name, f->module);
 	strbuf_printf(out, ": %" PRIu64 " %s", f->call_cnt, plural(f->call_cnt, "call", "calls"));
 	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
-		if (!profile_columns[i].is_of_calls)
+		if (!profile_column_is_of_calls(&profile_columns[i]))
 			continue;
 		strbuf_printf(out, ", %s ", profile_columns[i].name);
-		table_put_us(out, profile_column_get(&profile_columns[i], f), 5);
+		us_put(out, profile_column_get(&profile_columns[i], f));
 		strbuf_str(out, " us");
 	}
 	strbuf_str(out, "; in ns:\n");
@@ -163,25 +100,16 @@ int profile_print_latency(const struct profile *p, const char *pattern,
 	return !err && strbuf_ok(out) ? matched : -ENOMEM;
 }
 
-/* ---- JSON and CSV ---- */
-
-#define SCHEMA 1
-
-static uint64_t real_ns(const struct profile_origin *origin, uint64_t time_ns)
-{
-	return origin->real_offset_ns && origin->end_ns ? time_ns + origin->real_offset_ns : 0;
-}
-
-/* ---- lists, which CSV has no place for ---- */
+/* ---- lists in JSON ---- */
 
 static void profile_data_put_pairs(const struct profile *p, const struct pairs *pairs,
-				   uint32_t func, const char *column, struct datarow *data)
+				   uint32_t func, const char *key, struct tablew *w)
 {
-	struct jsonw *out = &data->json;
+	struct jsonw *out = tablew_member(w, key);
 	const struct caller_stat *first;
 	const size_t cnt = pairs_of(pairs, func, &first);
 
-	if (!datarow_member(data, column))
+	if (!out)
 		return;
 	jsonw_array(out);
 	for (size_t i = 0; i < cnt; i++) {
@@ -204,12 +132,12 @@ static void profile_data_put_pairs(const struct profile *p, const struct pairs *
 	jsonw_array_end(out);
 }
 
-static void profile_data_put_histogram(const struct hist *hist, struct datarow *data)
+static void profile_data_put_histogram(const struct hist *hist, struct tablew *w)
 {
-	struct jsonw *out = &data->json;
+	struct jsonw *out = tablew_member(w, "histogram");
 	uint64_t cnts[HIST_POWER_CNT];
 
-	if (!datarow_member(data, "histogram"))
+	if (!out)
 		return;
 	hist_by_powers(hist, cnts);
 	jsonw_array(out);
@@ -226,80 +154,71 @@ static void profile_data_put_histogram(const struct hist *hist, struct datarow *
 	jsonw_array_end(out);
 }
 
-/* ---- a row ---- */
-
-static void put_columns(struct datarow *data, const struct profile_func *f,
-			const struct profile_origin *origin)
-{
-	datarow_string(data, "host", origin->host);
-	datarow_time(data, "begin", real_ns(origin, origin->begin_ns));
-	datarow_time(data, "end", real_ns(origin, origin->end_ns));
-	datarow_text(data, "func", f->name);
-	datarow_text(data, "module", f->module);
-	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++)
-		datarow_number(data, profile_columns[i].key,
-			       profile_column_get(&profile_columns[i], f));
-}
-
-static void table_put_row(const struct printing *pr, const struct table_row *row,
-			  const struct profile_origin *origin, enum datarow_kind kind,
-			  struct strbuf *out)
-{
-	struct datarow data;
-
-	datarow_begin(&data, kind, out, origin->table, SCHEMA);
-	put_columns(&data, &row->f, origin);
-	if (printing_has_callers(pr, row))
-		profile_data_put_pairs(pr->p, &pr->callers, row->func, "callers", &data);
-	if (printing_has_callees(pr, row))
-		profile_data_put_pairs(pr->p, &pr->callees, row->func, "callees", &data);
-	if (origin->has_histogram)
-		profile_data_put_histogram(&pr->p->funcs[row->func].hist, &data);
-	datarow_end(&data);
-}
-
-void profile_put_csv_head(struct strbuf *out)
-{
-	const struct profile_func none = { 0 };
-	const struct profile_origin nobody = { 0 };
-	struct datarow data;
-
-	datarow_begin(&data, DATAROW_CSV_HEAD, out, "", SCHEMA);
-	put_columns(&data, &none, &nobody);
-	datarow_end(&data);
-}
-
 /* ---- the table ---- */
 
-static int put_functions(const struct profile *p, const struct profile_view *view,
-			 const struct profile_origin *origin, enum datarow_kind kind,
-			 struct strbuf *out)
+static void put_func(struct strbuf *out, const void *row)
 {
+	const struct profile_func *f = row;
+
+	put_func_name(out, f->name, f->module);
+}
+
+static const struct column begin_columns[] = {
+	{ "host", .cell = CELL_HOST },
+	{ "begin", COLUMN_AS(CELL_TIME, struct profile_origin, begin_ns) },
+	{ "end", COLUMN_AS(CELL_TIME, struct profile_origin, end_ns) },
+};
+
+static const struct column func_column = { .title = "FUNCTION", .put = put_func };
+
+/* @begin: its times are since 1970. @row: NULL: the names of the columns. */
+static void table_put_row(const struct printing *pr, const struct table_row *row,
+			  const struct profile_origin *begin, struct tablew *w)
+{
+	const struct profile_func *f = row ? &row->f : NULL;
+
+	tablew_open(w, begin->table, 1);
+	for (size_t i = 0; i < 3; i++)
+		tablew_cell(w, &begin_columns[i], begin);
+	for (size_t i = 0; i < 2; i++)
+		tablew_cell(w, &profile_name_columns[i], f);
+	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++)
+		tablew_cell(w, &profile_columns[i].column, f);
+	tablew_cell(w, &func_column, f);
+	if (row && printing_has_callers(pr, row))
+		profile_data_put_pairs(pr->p, &pr->callers, row->func, "callers", w);
+	if (row && printing_has_callees(pr, row))
+		profile_data_put_pairs(pr->p, &pr->callees, row->func, "callees", w);
+	if (row && begin->has_histogram)
+		profile_data_put_histogram(&pr->p->funcs[row->func].hist, w);
+	tablew_close(w);
+	if (row && w->form == TABLE_TEXT)
+		table_put_edges(pr, row, PAIR_COLUMN, w->out);
+}
+
+int profile_put_table(const struct profile *p, const struct profile_view *view,
+		      const struct profile_origin *origin, struct tablew *w)
+{
+	struct profile_origin begin = *origin;
 	struct printing pr;
 	int err = printing_begin(&pr, p, view);
 	uint32_t cnt = 0;
 
+	begin.begin_ns += origin->real_offset_ns;
+	begin.end_ns += origin->real_offset_ns;
+	if (!origin->real_offset_ns || !origin->end_ns)
+		begin.begin_ns = begin.end_ns = 0;
+	if (tablew_head_begin(w))
+		table_put_row(&pr, NULL, &begin, w);
 	for (uint32_t i = 0; !err && i < pr.row_cnt && (!view->row_max || cnt < view->row_max);
 	     i++) {
 		if (!printing_has(&pr, &pr.rows[i]))
 			continue;
-		table_put_row(&pr, &pr.rows[i], origin, kind, out);
+		table_put_row(&pr, &pr.rows[i], &begin, w);
 		cnt++;
 	}
 	printing_end(&pr);
-	return !err && strbuf_ok(out) ? 0 : -ENOMEM;
-}
-
-int profile_put_json(const struct profile *p, const struct profile_view *view,
-		     const struct profile_origin *origin, struct strbuf *out)
-{
-	return put_functions(p, view, origin, DATAROW_JSON, out);
-}
-
-int profile_put_csv(const struct profile *p, const struct profile_view *view,
-		    const struct profile_origin *origin, struct strbuf *out)
-{
-	return put_functions(p, view, origin, DATAROW_CSV, out);
+	return !err && strbuf_ok(w->out) ? 0 : -ENOMEM;
 }
 
 /* Buckets end at 255 ns, 511 ns, ... 17 s: the last values before powers of two, which the histograms know exactly. */

@@ -6,15 +6,9 @@
 
 #include "format/profile.h"
 
-/*
- * A profile as data: a record for each function, in the order of the view. docs/formats.md describes the columns.
- * Times are ns, or ISO 8601 in UTC.
- */
-
-/* The table and host that the records name. Strings are borrowed for the call. */
+/* What the data name beside the functions; docs/formats.md describes it. */
 struct profile_origin {
 	const char *table; /* profile, latency */
-	const char *host;  /* uname -n; NULL: unknown */
 	uint64_t
 		begin_ns; /* start of the first interval or of the table's first call; both 0: unknown */
 	uint64_t end_ns;
@@ -22,16 +16,12 @@ struct profile_origin {
 	bool has_histogram;      /* JSON: the histogram of durations by powers of two */
 };
 
-/* profile_put_json - one JSON object per line, with callers and callees as @view asks. Return: 0 or -ENOMEM. */
-int profile_put_json(const struct profile *p, const struct profile_view *view,
-		     const struct profile_origin *origin, struct strbuf *out);
-
-/* profile_put_csv_head - append the names of the columns. */
-void profile_put_csv_head(struct strbuf *out);
-
-/* profile_put_csv - append rows by RFC 4180, with LF line ends. Return: 0 or -ENOMEM. */
-int profile_put_csv(const struct profile *p, const struct profile_view *view,
-		    const struct profile_origin *origin, struct strbuf *out);
+/*
+ * profile_put_table - append the table: a row for each function, in the order of the view, with callers and callees as @view
+ * asks, which CSV has no place for. Return: 0 or -ENOMEM.
+ */
+int profile_put_table(const struct profile *p, const struct profile_view *view,
+		      const struct profile_origin *origin, struct tablew *w);
 
 /*
  * A profile in the text format of Prometheus and OpenMetrics: a histogram of each function's durations, in seconds.

@@ -163,176 +163,142 @@ const char *stage_name(enum stage stage)
 	return stage_names[stage];
 }
 
-/* ---- text ---- */
+/* A row of any of the tables. In the text each has its own; a row of the data has the columns of all. */
+struct stages_row {
+	uint64_t packet_cnt;
+	uint64_t timed_cnt; /* packets of the times below */
+	uint64_t p50_ns;
+	uint64_t p90_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+	const char *stage;
+	const char *first_seen;
+	const char *last_seen;
+	const char *not_told_apart;
+	const char *text;
+};
 
-static void stages_put_us(struct strbuf *out, uint64_t ns)
+static void put_text(struct strbuf *out, const void *data)
 {
-	strbuf_printf(out, " %9" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
+	const struct stages_row *row = data;
+
+	strbuf_str(out, row->text);
+	if (row->stage)
+		strbuf_printf(out, " %s", row->stage);
 }
 
-static void put_hist(const struct hist *h, const char *name, struct strbuf *out)
-{
-	strbuf_printf(out, "%10" PRIu64, h->cnt);
-	for (int i = 0; i < 4; i++) {
-		static const double pcts[] = { 50, 90, 99 };
+#define ROW(member)  COLUMN_AT(struct stages_row, member)
+#define TIME(member) COLUMN_AS(CELL_NS, struct stages_row, member)
+#define NEEDS_TIME   .needs = offsetof(struct stages_row, timed_cnt)
 
-		if (h->cnt)
-			stages_put_us(out, i < 3 ? hist_percentile(h, pcts[i]) : h->max);
-		else
-			strbuf_printf(out, " %13s", "-");
+static const struct column columns[] = {
+	{ "host", .cell = CELL_HOST },
+	{ "stage", ROW(stage) },
+	{ "packets", "PACKETS", ROW(packet_cnt), 10 },
+	{ "p50_ns", "P50 us", TIME(p50_ns), 13, NEEDS_TIME },
+	{ "p90_ns", "P90 us", TIME(p90_ns), 13, NEEDS_TIME },
+	{ "p99_ns", "P99 us", TIME(p99_ns), 13, NEEDS_TIME },
+	{ "max_ns", "MAX us", TIME(max_ns), 13, NEEDS_TIME },
+	{ "first_seen", ROW(first_seen) },
+	{ "last_seen", ROW(last_seen) },
+	{ "not_told_apart", COLUMN_AS(CELL_WORDS, struct stages_row, not_told_apart) },
+	{ NULL, "STAGE", ROW(stage) },
+};
+
+static const struct table table = TABLE("stages", columns);
+
+static void put_hist(struct tablew *w, const char *name, const struct hist *h)
+{
+	tablew_row(w, &table,
+		   &(struct stages_row){ .stage = name,
+					 .packet_cnt = h->cnt,
+					 .timed_cnt = h->cnt,
+					 .p50_ns = hist_percentile(h, 50),
+					 .p90_ns = hist_percentile(h, 90),
+					 .p99_ns = hist_percentile(h, 99),
+					 .max_ns = h->max });
+}
+
+/* @title: of the table in the text, which begins with its first row; "": it has begun. */
+static void put_packets(struct tablew *w, const char **title, const struct stages_row *row)
+{
+	const struct column packet_columns[] = {
+		{ NULL, "PACKETS", ROW(packet_cnt), 10 },
+		{ NULL, *title, .put = put_text },
+	};
+	const struct table packets = TABLE("packets", packet_columns);
+	const bool is_text = w->form == TABLE_TEXT;
+
+	if (!row->packet_cnt)
+		return;
+	if (is_text && **title) {
+		strbuf_char(w->out, '\n');
+		tablew_head(w, &packets);
 	}
-	strbuf_printf(out, "  %s\n", name);
+	*title = "";
+	tablew_row(w, is_text ? &packets : &table, row);
 }
 
-static void put_begins(const struct stages_sums *sums, struct strbuf *out)
+static void put_ends(const struct stages_sums *sums, struct tablew *w)
 {
-	strbuf_printf(out, "\n%10s  FIRST SEEN\n", "PACKETS");
-	for (int i = 0; i < STAGES_BEGIN_CNT; i++) {
-		if (sums->begin_cnts[i])
-			strbuf_printf(out, "%10" PRIu64 "  %s\n", sums->begin_cnts[i],
-				      begins[i].text);
+	const char *title = "LAST SEEN";
+
+	for (int i = 0; i < STAGES_END_CNT; i++) {
+		struct stages_row row = { .last_seen = ends[i].name, .text = ends[i].text };
+		const bool is_sum = w->form == TABLE_TEXT && !ends[i].has_stage;
+		uint64_t cnt = 0;
+
+		for (int k = 0; k < STAGE_CNT; k++) {
+			cnt += sums->end_cnts[i][k];
+			row.packet_cnt = is_sum ? 0 : sums->end_cnts[i][k];
+			row.stage = stage_names[k];
+			put_packets(w, &title, &row);
+		}
+		row.packet_cnt = is_sum ? cnt : 0;
+		row.stage = NULL;
+		put_packets(w, &title, &row);
 	}
 }
 
-static void stages_put_end(const struct stages_sums *sums, enum stages_end end, struct strbuf *out)
+/* Data have the first and the last stage, the text has all. */
+static void put_mixed(const struct stages_sums *sums, struct tablew *w)
 {
-	uint64_t cnt = 0;
-
-	for (int i = 0; i < STAGE_CNT; i++) {
-		const uint64_t its_cnt = sums->end_cnts[end][i];
-
-		cnt += its_cnt;
-		if (its_cnt && ends[end].has_stage)
-			strbuf_printf(out, "%10" PRIu64 "  %s %s\n", its_cnt, ends[end].text,
-				      stage_names[i]);
-	}
-	if (cnt && !ends[end].has_stage)
-		strbuf_printf(out, "%10" PRIu64 "  %s\n", cnt, ends[end].text);
-}
-
-static void put_mixed(const struct stages_sums *sums, struct strbuf *out)
-{
-	bool has_head = false;
+	const char *title = "NOT SEPARATED";
 
 	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++) {
 		const int first = i / STAGE_CNT;
 		const int last = i % STAGE_CNT;
-
-		if (!sums->mixed_cnts[first][last])
-			continue;
-		if (!has_head)
-			strbuf_printf(out, "\n%10s  NOT SEPARATED\n", "PACKETS");
-		has_head = true;
-		strbuf_printf(out, "%10" PRIu64 "  %s", sums->mixed_cnts[first][last],
-			      stage_names[first]);
-		for (int k = first + 1; k <= last; k++)
-			strbuf_printf(out, ", %s", stage_names[k]);
-		strbuf_char(out, '\n');
-	}
-}
-
-int stages_put_text(const struct stages_sums *sums, struct strbuf *out)
-{
-	strbuf_printf(out, "%10s %13s %13s %13s %13s  STAGE\n", "PACKETS", "P50 us", "P90 us",
-		      "P99 us", "MAX us");
-	for (int i = 0; i < STAGE_CNT; i++)
-		put_hist(&sums->stages[i], stage_names[i], out);
-	put_hist(&sums->total, "total", out);
-	if (sums->packet_cnt)
-		put_begins(sums, out);
-	if (sums->packet_cnt)
-		strbuf_printf(out, "\n%10s  LAST SEEN\n", "PACKETS");
-	for (int i = 0; i < STAGES_END_CNT; i++)
-		stages_put_end(sums, (enum stages_end)i, out);
-	put_mixed(sums, out);
-	return strbuf_ok(out) ? 0 : -ENOMEM;
-}
-
-/* ---- data: a row is of one of the tables, and has the columns of all ---- */
-
-struct stages_row {
-	const char *stage;
-	const struct hist *hist;
-	const char *first_seen;
-	const char *last_seen;
-	const char *not_told_apart;
-	uint64_t packet_cnt;
-};
-
-static void put_percentile(struct datarow *data, const char *column, const struct hist *h,
-			   double pct)
-{
-	if (h && h->cnt)
-		datarow_number(data, column, pct < 100 ? hist_percentile(h, pct) : h->max);
-	else
-		datarow_null(data, column);
-}
-
-static void stages_put_row(const struct stages_data *to, enum datarow_kind kind,
-			   const struct stages_row *row)
-{
-	struct datarow data;
-
-	datarow_begin(&data, kind, to->out, "stages", 1);
-	datarow_string(&data, "host", to->host);
-	datarow_string(&data, "stage", row->stage);
-	datarow_number(&data, "packets", row->hist ? row->hist->cnt : row->packet_cnt);
-	put_percentile(&data, "p50_ns", row->hist, 50);
-	put_percentile(&data, "p90_ns", row->hist, 90);
-	put_percentile(&data, "p99_ns", row->hist, 99);
-	put_percentile(&data, "max_ns", row->hist, 100);
-	datarow_string(&data, "first_seen", row->first_seen);
-	datarow_string(&data, "last_seen", row->last_seen);
-	if (row->not_told_apart)
-		datarow_words(&data, "not_told_apart", row->not_told_apart);
-	else
-		datarow_null(&data, "not_told_apart");
-	datarow_end(&data);
-}
-
-static void put_mixed_rows(const struct stages_sums *sums, const struct stages_data *to)
-{
-	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++) {
-		struct stages_row row = { .packet_cnt =
-						  sums->mixed_cnts[i / STAGE_CNT][i % STAGE_CNT] };
 		char words[64];
+		char text[64];
+		int len = snprintf(text, sizeof(text), "%s", stage_names[first]);
 
-		snprintf(words, sizeof(words), "%s %s", stage_names[i / STAGE_CNT],
-			 stage_names[i % STAGE_CNT]);
-		row.not_told_apart = words;
-		if (row.packet_cnt)
-			stages_put_row(to, to->kind, &row);
+		for (int k = first + 1; k <= last; k++)
+			len += snprintf(text + len, sizeof(text) - (size_t)len, ", %s",
+					stage_names[k]);
+		snprintf(words, sizeof(words), "%s %s", stage_names[first], stage_names[last]);
+		put_packets(w, &title,
+			    &(struct stages_row){ .packet_cnt = sums->mixed_cnts[first][last],
+						  .not_told_apart = words,
+						  .text = text });
 	}
 }
 
-int stages_put_data(const struct stages_sums *sums, const struct stages_data *to)
+int stages_put(const struct stages_sums *sums, struct tablew *w)
 {
-	const struct stages_row total = { .stage = "total", .hist = &sums->total };
+	const char *title = "FIRST SEEN";
 
-	if (to->kind == DATAROW_CSV)
-		stages_put_row(to, DATAROW_CSV_HEAD, &total);
+	tablew_head(w, &table);
 	for (int i = 0; i < STAGE_CNT; i++)
-		stages_put_row(to, to->kind,
-			       &(struct stages_row){ .stage = stage_names[i],
-						     .hist = &sums->stages[i] });
-	stages_put_row(to, to->kind, &total);
-	for (int i = 0; i < STAGES_BEGIN_CNT; i++) {
-		if (sums->begin_cnts[i])
-			stages_put_row(to, to->kind,
-				       &(struct stages_row){ .first_seen = begins[i].name,
-							     .packet_cnt = sums->begin_cnts[i] });
-	}
-	for (int i = 0; i < STAGES_END_CNT * STAGE_CNT; i++) {
-		const uint64_t cnt = sums->end_cnts[i / STAGE_CNT][i % STAGE_CNT];
-
-		if (cnt)
-			stages_put_row(to, to->kind,
-				       &(struct stages_row){ .last_seen = ends[i / STAGE_CNT].name,
-							     .stage = stage_names[i % STAGE_CNT],
-							     .packet_cnt = cnt });
-	}
-	put_mixed_rows(sums, to);
-	return strbuf_ok(to->out) ? 0 : -ENOMEM;
+		put_hist(w, stage_names[i], &sums->stages[i]);
+	put_hist(w, "total", &sums->total);
+	for (int i = 0; i < STAGES_BEGIN_CNT; i++)
+		put_packets(w, &title,
+			    &(struct stages_row){ .packet_cnt = sums->begin_cnts[i],
+						  .first_seen = begins[i].name,
+						  .text = begins[i].text });
+	put_ends(sums, w);
+	put_mixed(sums, w);
+	return strbuf_ok(w->out) ? 0 : -ENOMEM;
 }
 
 #define BIT(stage) (uint8_t)(1u << (stage))

@@ -5,9 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/strbuf.h"
+#include "base/table.h"
 #include "format/calltree.h"
-#include "format/datarow.h"
 #include "format/profile.h"
 #include "trace/row.h"
 
@@ -78,18 +77,8 @@ int stages_finish(struct stages *st);
 /* stages_sums - final after stages_finish. */
 const struct stages_sums *stages_sums(const struct stages *st);
 
-/* stages_put_text - append the tables. Return: 0 or -ENOMEM. */
-int stages_put_text(const struct stages_sums *sums, struct strbuf *out);
-
-/* Where rows go to, and of which host they are; NULL, "": unknown. */
-struct stages_data {
-	struct strbuf *out;
-	enum datarow_kind kind;
-	const char *host;
-};
-
-/* stages_put_data - the same as data, which docs/stages.md describes. Return: 0 or -ENOMEM. */
-int stages_put_data(const struct stages_sums *sums, const struct stages_data *to);
+/* stages_put - append the tables, as data one that docs/stages.md describes. Return: 0 or -ENOMEM. */
+int stages_put(const struct stages_sums *sums, struct tablew *w);
 
 /* stage_name - "socket", "qdisc", ... */
 const char *stage_name(enum stage stage);

@@ -639,11 +639,9 @@ static int put_tables(struct sink_stages *ss)
 				"a recording has them with record --preset stages --graph-opts args");
 	}
 	warn_of_tasks(opts, sums);
-	if (opts->format == FORMAT_TEXT)
-		return stages_put_text(sums, &ss->rows.output->buf);
-	return stages_put_data(sums, &(struct stages_data){ .out = &ss->rows.output->buf,
-							    .kind = datarow_kind_of(opts->format),
-							    .host = ss->node });
+	return stages_put(sums, &(struct tablew){ .out = &ss->rows.output->buf,
+						  .form = wants_form(opts),
+						  .host = ss->node });
 }
 
 static int finish(struct sink *sink, bool is_failed)

@@ -31,6 +31,7 @@ struct sink_table {
 	bool has_rows;
 	size_t traced_cnt; /* functions of the facts that the profile knows */
 	char node[128];
+	struct tablew table;
 	bool has_interval;
 	bool has_table; /* one was put */
 };
@@ -145,10 +146,12 @@ static void say_uncounted(const struct profile *profile)
 
 static int tables_put_text(struct sink_table *st, const struct profile_view *view)
 {
+	const struct profile_origin origin = { 0 };
 	struct strbuf *buf = &st->rows.output->buf;
 	const size_t start = buf->len;
-	int err = st->rows.opts->verb == VERB_LATENCY ? tables_put_latency(st, view)
-						      : profile_print(st->profile, view, buf);
+	int err = st->rows.opts->verb == VERB_LATENCY
+			  ? tables_put_latency(st, view)
+			  : profile_put_table(st->profile, view, &origin, &st->table);
 
 	pager_table(buf->ptr + start, strbuf_ok(buf) ? buf->len - start : 0);
 	if (!err && color_in_output(st->rows.sink.file->path))
@@ -223,11 +226,9 @@ static int put_counts(struct sink_table *st, const struct profile_view *view, ui
 		      uint64_t end_ns)
 {
 	const bool is_latency = st->rows.opts->verb == VERB_LATENCY;
-	struct strbuf *buf = &st->rows.output->buf;
 	struct profile_view data_view = *view;
 	const struct profile_origin origin = {
 		.table = is_latency ? "latency" : "profile",
-		.host = st->node[0] ? st->node : NULL,
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.real_offset_ns = st->facts.real_offset_ns,
@@ -241,12 +242,7 @@ static int put_counts(struct sink_table *st, const struct profile_view *view, ui
 	if (st->rows.opts->format == FORMAT_METRICS)
 		return put_metrics(st);
 	data_view.funcs = is_latency ? &st->rows.opts->latency_funcs : NULL;
-	if (st->rows.opts->format == FORMAT_JSON)
-		return profile_put_json(st->profile, &data_view, &origin, buf);
-	if (!st->has_table)
-		profile_put_csv_head(buf);
-	st->has_table = true;
-	return profile_put_csv(st->profile, &data_view, &origin, buf);
+	return profile_put_table(st->profile, &data_view, &origin, &st->table);
 }
 
 /* ---- a table each interval ---- */
@@ -449,6 +445,8 @@ int sink_table_new(struct sink **out, const struct opts *opts, struct output *ou
 	st->rows = (struct rowsink){ .sink = { .ops = &table_ops, .file = &output->file },
 				     .opts = opts,
 				     .output = output };
+	st->table =
+		(struct tablew){ .out = &output->buf, .form = wants_form(opts), .host = st->node };
 	*out = &st->rows.sink;
 	return 0;
 }

@@ -265,16 +265,16 @@ static int diff_print(const struct opts *opts, const struct side sides[2], struc
 		.sort = opts->has_sort ? (enum profile_sort)opts->profile_sort : PROFILE_BY_TOTAL,
 		.row_max = opts->profile_rows,
 	};
+	struct tablew w = { .out = &output->buf, .form = wants_form(opts) };
 	int err = choose_unit(opts, &diff);
 
 	if (err)
 		return err;
 	if (opts->json)
 		return profile_diff_json(&diff, &output->buf);
-	if (opts->format != FORMAT_TEXT)
-		return profile_diff_data(&diff, datarow_kind_of(opts->format), &output->buf);
-	err = profile_diff_text(&diff, &output->buf);
-	pager_table(output->buf.ptr, err ? 0 : output->buf.len);
+	err = profile_diff_put(&diff, &w);
+	if (w.form == TABLE_TEXT)
+		pager_table(output->buf.ptr, err ? 0 : output->buf.len);
 	return err;
 }
 
