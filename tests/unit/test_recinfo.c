@@ -136,14 +136,14 @@ TEST(what_was_not_recorded_is_not_made_up)
 	CHECK(strstr(text.ptr, "values      not recorded\n"));
 	CHECK(strstr(text.ptr, "losses      4 events were lost while recording\n"));
 	strbuf_reset(&text);
-	recinfo_json(&info, &text);
+	recinfo_put(&info, &(struct tablew){ .out = &text, .form = TABLE_JSON });
 	strbuf_char(&text, '\0');
 	CHECK(strstr(text.ptr, "\"options\":null,") && strstr(text.ptr, "\"values\":null,"));
 	CHECK(strstr(text.ptr, "\"losses\":{\"unknown\":4,\"no_room\":0,"));
 	CHECK(strstr(text.ptr, "{\"func\":\"tcp_func_2.isra.0\",\"module\":null,\"calls\":2}]}\n"));
 	CHECK(strstr(text.ptr, "{\"table\":\"info\",\"schema\":1,\"file\":"));
 	strbuf_reset(&text);
-	recinfo_csv(&info, &text);
+	recinfo_put(&info, &(struct tablew){ .out = &text, .form = TABLE_CSV });
 	strbuf_char(&text, '\0');
 	check_columns(text.ptr);
 	strbuf_release(&text);

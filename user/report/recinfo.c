@@ -12,7 +12,6 @@
 #include "base/output.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "format/datarow.h"
 #include "options/graphopts.h"
 #include "report/report.h"
 
@@ -201,22 +200,25 @@ static size_t called_cnt(const struct recinfo *info)
 	return cnt;
 }
 
-static void recinfo_put_row(struct strbuf *out, const struct func_row *row)
+static void put_func(struct strbuf *out, const void *row)
 {
-	strbuf_printf(out, "%10" PRIu64 "  ", row->entry_cnt);
-	clean_add(out, row->func->name.ptr, row->func->name.len, CLEAN_WORD);
-	if (row->func->module.len) {
-		strbuf_str(out, " [");
-		clean_add(out, row->func->module.ptr, row->func->module.len, CLEAN_WORD);
-		strbuf_char(out, ']');
-	}
-	strbuf_char(out, '\n');
+	const struct func *func = ((const struct func_row *)row)->func;
+
+	clean_func(out, func->name, func->module, CLEAN_WORD);
 }
+
+static const struct column func_columns[] = {
+	{ NULL, "CALLS", COLUMN_AT(struct func_row, entry_cnt), 10 },
+	{ .title = "FUNCTION", .put = put_func },
+};
+
+static const struct table func_table = TABLE("functions", func_columns);
 
 static int recinfo_put_funcs(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
 			     struct strbuf *out)
 {
 	struct func_row *rows = malloc((info->func_cnt + 1) * sizeof(*rows));
+	struct tablew w = { .out = out };
 	size_t cnt = 0;
 
 	if (!rows)
@@ -228,10 +230,12 @@ static int recinfo_put_funcs(const struct recinfo *info, enum profile_sort sort,
 	}
 	qsort(rows, cnt, sizeof(*rows),
 	      sort == PROFILE_BY_NAME ? recinfo_compare_names : compare_cnts);
-	if (cnt)
-		strbuf_printf(out, "\n%10s  FUNCTION\n", "CALLS");
+	if (cnt) {
+		strbuf_char(out, '\n');
+		tablew_head(&w, &func_table);
+	}
 	for (size_t i = 0; i < cnt && (!row_max || i < row_max); i++)
-		recinfo_put_row(out, &rows[i]);
+		tablew_row(&w, &func_table, &rows[i]);
 	if (row_max && cnt > row_max)
 		strbuf_printf(out, "%10s  and %zu more (--rows %zu)\n", "", cnt - row_max, cnt);
 	free(rows);
@@ -264,81 +268,90 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 
 /* ---- as data ---- */
 
-/* An object in JSON; in CSV a column for each reason, named @prefix and the reason. */
-static void recinfo_put_cnt(struct datarow *data, const char *prefix, const char *name,
-			    uint64_t cnt)
-{
-	char column[64];
+struct info_row {
+	struct recinfo in;
+	char format[16];
+	uint64_t end_real_ns;
+	uint64_t length_ns;
+	const char *values; /* words; NULL: not recorded */
+};
 
-	if (data->kind == DATAROW_JSON) {
-		jsonw_key(&data->json, name);
-		jsonw_u64(&data->json, cnt);
-		return;
-	}
-	snprintf(column, sizeof(column), "%s%s", prefix, name);
-	datarow_number(data, column, cnt);
+#define INFO(member) COLUMN_AT(struct info_row, member)
+#define TIME(member) COLUMN_AS(CELL_TIME, struct info_row, member)
+
+static const struct column columns[] = {
+	{ "file", INFO(in.path) },
+	{ "bytes", INFO(in.bytes) },
+	{ "format", INFO(format) },
+	{ "closed", INFO(in.stats.is_closed) },
+	{ "recorder", INFO(in.host.tool) },
+	{ "options", INFO(in.made.options) },
+	{ "command", INFO(in.host.command) },
+	{ "host", INFO(in.made.node) },
+	{ "kernel", INFO(in.host.kernel) },
+	{ "machine", INFO(in.host.machine) },
+	{ "cpus", INFO(in.host.cpu_cnt) },
+	{ "attached", INFO(in.made.attach) },
+	{ "begin", TIME(in.host.start_real_ns) },
+	{ "end", TIME(end_real_ns) },
+	{ "length_ns", INFO(length_ns) },
+	{ "values", COLUMN_AS(CELL_WORDS, struct info_row, values) },
+	{ "events", INFO(in.stats.event_cnt) },
+	{ "calls", INFO(in.entry_cnt) },
+	{ "returns", INFO(in.exit_cnt) },
+	{ "tasks", INFO(in.task_cnt) },
+};
+
+/* @prefix: of the column in CSV; JSON has an object around it. */
+static void recinfo_put_cnt(struct tablew *w, const char *prefix, const char *name, uint64_t cnt)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s%s", w->form == TABLE_CSV ? prefix : "", name);
+	tablew_cell(w, &(struct column){ key, .cell = CELL_U64 }, &cnt);
 }
 
-static void begin_cnts(struct datarow *data, const char *name)
-{
-	if (datarow_member(data, name))
-		jsonw_object(&data->json);
-}
-
-static void end_cnts(struct datarow *data)
-{
-	if (data->kind == DATAROW_JSON)
-		jsonw_object_end(&data->json);
-}
-
-static void data_losses(const struct recinfo *info, struct datarow *data)
+static void data_losses(const struct recinfo *info, struct tablew *w)
 {
 	struct losses_reason reasons[LOSSES_CNT];
+	struct jsonw *json = tablew_member(w, "losses");
 
 	losses_list(&info->stats, reasons);
-	begin_cnts(data, "losses");
+	if (json)
+		jsonw_object(json);
 	for (size_t i = 0; i < LOSSES_CNT; i++)
-		recinfo_put_cnt(data, "lost_", reasons[i].name, reasons[i].cnt);
-	recinfo_put_cnt(data, "", "tail_bytes", info->stats.tail_bytes);
-	end_cnts(data);
-	begin_cnts(data, "left_out");
-	recinfo_put_cnt(data, "left_out_", "max_overhead",
-			info->stats.leftout_cnts[LEFTOUT_OVERHEAD]);
-	recinfo_put_cnt(data, "left_out_", "max_events", info->stats.leftout_cnts[LEFTOUT_EVENTS]);
-	recinfo_put_cnt(data, "left_out_", "learn", info->stats.leftout_cnts[LEFTOUT_LEARNED]);
-	end_cnts(data);
+		recinfo_put_cnt(w, "lost_", reasons[i].name, reasons[i].cnt);
+	recinfo_put_cnt(w, "", "tail_bytes", info->stats.tail_bytes);
+	if (json)
+		jsonw_object_end(json);
 }
 
-static void data_share(struct datarow *data, const char *name, uint32_t share)
+static void data_leftout(const struct recinfo *info, struct tablew *w)
 {
-	if (share)
-		datarow_number(data, name, share - 1);
-	else
-		datarow_null(data, name);
+	const uint32_t *cnts = info->stats.leftout_cnts;
+	struct jsonw *json = tablew_member(w, "left_out");
+
+	if (json)
+		jsonw_object(json);
+	recinfo_put_cnt(w, "left_out_", "max_overhead", cnts[LEFTOUT_OVERHEAD]);
+	recinfo_put_cnt(w, "left_out_", "max_events", cnts[LEFTOUT_EVENTS]);
+	recinfo_put_cnt(w, "left_out_", "learn", cnts[LEFTOUT_LEARNED]);
+	if (json)
+		jsonw_object_end(json);
 }
 
-static void data_values(const struct recinfo *info, struct datarow *data)
+static void data_share(struct tablew *w, const char *name, uint64_t share)
 {
-	struct strbuf words = { 0 };
-	const char *word;
+	const uint64_t permille = share - 1;
 
-	if (!info->has_made) {
-		datarow_null(data, "values");
-		return;
-	}
-	for (size_t at = 0; (word = graphopts_shown_next(info->made.shown, &at));)
-		strbuf_printf(&words, "%s%s", words.len ? " " : "", word);
-	strbuf_char(&words, '\0');
-	datarow_words(data, "values", strbuf_ok(&words) ? words.ptr : "");
-	data->out->failed |= words.failed;
-	strbuf_release(&words);
+	tablew_cell(w, &(struct column){ name, .cell = CELL_U64 }, share ? &permille : NULL);
 }
 
-static void data_funcs(const struct recinfo *info, struct datarow *data)
+static void data_funcs(const struct recinfo *info, struct tablew *w)
 {
-	struct jsonw *out = &data->json;
+	struct jsonw *out = tablew_member(w, "functions");
 
-	if (!datarow_member(data, "functions"))
+	if (!out)
 		return;
 	jsonw_array(out);
 	for (size_t i = 0; i < info->func_cnt; i++) {
@@ -356,51 +369,41 @@ static void data_funcs(const struct recinfo *info, struct datarow *data)
 	jsonw_array_end(out);
 }
 
-static void recinfo_put_data(const struct recinfo *info, enum datarow_kind kind, struct strbuf *out)
+static void recinfo_put_row(const struct info_row *row, struct tablew *w)
 {
-	const struct recfile_made *made = info->has_made ? &info->made : NULL;
-	struct datarow data;
-	char format[16];
+	const struct report_stats *stats = &row->in.stats;
 
-	datarow_begin(&data, kind, out, "info", 1);
-	datarow_string(&data, "file", info->path);
-	datarow_number(&data, "bytes", info->bytes);
-	snprintf(format, sizeof(format), "1.%u", info->minor);
-	datarow_string(&data, "format", format);
-	datarow_bool(&data, "closed", info->stats.is_closed);
-	datarow_string(&data, "recorder", info->host.tool);
-	datarow_string(&data, "options", made ? made->options : NULL);
-	datarow_string(&data, "command", info->host.command);
-	datarow_string(&data, "host", made ? made->node : NULL);
-	datarow_string(&data, "kernel", info->host.kernel);
-	datarow_string(&data, "machine", info->host.machine);
-	datarow_number(&data, "cpus", info->host.cpu_cnt);
-	datarow_string(&data, "attached", made ? made->attach : NULL);
-	datarow_time(&data, "begin", info->host.start_real_ns);
-	datarow_time(&data, "end", end_real_ns(info));
-	datarow_number(&data, "length_ns", recinfo_length_ns(info));
-	data_values(info, &data);
-	datarow_number(&data, "events", info->stats.event_cnt);
-	datarow_number(&data, "calls", info->entry_cnt);
-	datarow_number(&data, "returns", info->exit_cnt);
-	datarow_number(&data, "tasks", info->task_cnt);
-	data_losses(info, &data);
-	datarow_number(&data, "untraced_ns", info->stats.untraced_ns);
-	data_share(&data, "traced_permille", info->stats.summary.traced_share);
-	data_share(&data, "others_permille", info->stats.summary.others_share);
-	data_funcs(info, &data);
-	datarow_end(&data);
+	tablew_open(w, "info", 1);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		tablew_cell(w, &columns[i], row);
+	data_losses(&row->in, w);
+	data_leftout(&row->in, w);
+	recinfo_put_cnt(w, "", "untraced_ns", stats->untraced_ns);
+	data_share(w, "traced_permille", stats->summary.traced_share);
+	data_share(w, "others_permille", stats->summary.others_share);
+	data_funcs(&row->in, w);
+	tablew_close(w);
 }
 
-void recinfo_json(const struct recinfo *info, struct strbuf *out)
+void recinfo_put(const struct recinfo *info, struct tablew *w)
 {
-	recinfo_put_data(info, DATAROW_JSON, out);
-}
+	struct info_row row = { .in = *info,
+				.end_real_ns = end_real_ns(info),
+				.length_ns = recinfo_length_ns(info) };
+	struct strbuf words = { 0 };
+	const char *word;
 
-void recinfo_csv(const struct recinfo *info, struct strbuf *out)
-{
-	recinfo_put_data(info, DATAROW_CSV_HEAD, out);
-	recinfo_put_data(info, DATAROW_CSV, out);
+	snprintf(row.format, sizeof(row.format), "1.%u", info->minor);
+	for (size_t at = 0; (word = graphopts_shown_next(info->made.shown, &at));)
+		strbuf_printf(&words, "%s%s", words.len ? " " : "", word);
+	strbuf_char(&words, '\0');
+	if (info->has_made)
+		row.values = strbuf_ok(&words) ? words.ptr : "";
+	if (tablew_head_begin(w))
+		recinfo_put_row(&row, w);
+	recinfo_put_row(&row, w);
+	w->out->failed |= words.failed;
+	strbuf_release(&words);
 }
 
 #define TID_CNT (NFG_TASK_TID + 1)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/strbuf.h"
+#include "base/table.h"
 #include "format/profile.h"
 #include "report/report.h"
 
@@ -47,11 +47,8 @@ void recinfo_release(struct recinfo *info);
 int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
 		 struct strbuf *out);
 
-/* recinfo_json - append the same as a JSON object, with all functions in the file's order. */
-void recinfo_json(const struct recinfo *info, struct strbuf *out);
-
-/* recinfo_csv - append the same without the functions: a header and a row. */
-void recinfo_csv(const struct recinfo *info, struct strbuf *out);
+/* recinfo_put - append the same as data: JSON with all functions in the file's order, CSV without. */
+void recinfo_put(const struct recinfo *info, struct tablew *w);
 
 /* recinfo_end_ns - its end on the clock of its events: from the summary, or the last event. */
 uint64_t recinfo_end_ns(const struct recinfo *info);

@@ -128,12 +128,11 @@ static bool looks_like_text(const char *path)
 static int print(const struct opts *opts, const struct recinfo *info)
 {
 	struct strbuf out = { 0 };
+	struct tablew w = { .out = &out, .form = opts->json ? TABLE_JSON : wants_form(opts) };
 	int err = 0;
 
-	if (opts->json || opts->format == FORMAT_JSON)
-		recinfo_json(info, &out);
-	else if (opts->format == FORMAT_CSV)
-		recinfo_csv(info, &out);
+	if (w.form != TABLE_TEXT)
+		recinfo_put(info, &w);
 	else
 		err = recinfo_text(info,
 				   opts->has_sort ? (enum profile_sort)opts->profile_sort
