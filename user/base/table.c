@@ -170,7 +170,8 @@ static void text_cell(struct tablew *w, const struct column *column, const char 
 
 	width = measured > width ? measured : width;
 	w->blank_cnt += w->cell_cnt++ ? 1 + (column->width <= 0) : 0;
-	strbuf_fill(out, ' ', w->blank_cnt);
+	if (w->blank_cnt)
+		strbuf_fill(out, ' ', w->blank_cnt);
 	at = out->len;
 	text_put(w, column, row);
 	len = out->len - at;
