@@ -1,6 +1,5 @@
 /* BTF as a kernel may give it, and the prototypes that are made of it. */
 #include "fuzz.h"
-
 #include "format/render.h"
 #include "kernel/kbtf.h"
 #include "kernel/proto.h"

@@ -1,6 +1,5 @@
 /* Any program of classic BPF is refused, or becomes one that the verifier takes and that says the same. */
 #include "fuzz.h"
-
 #include "../unit/test_pcapfilter.c"
 
 #define INSN_MAX 128

@@ -1,8 +1,5 @@
 /* Any bytes as the kernel's code: who calls whom. */
 #include "fuzz.h"
-
-#include <errno.h>
-
 #include "select/reach.h"
 #include "select/callgraph_hops.h"
 
@@ -14,7 +11,6 @@ static uint8_t code[FUNC_CNT * FUNC_BYTES + 256];
 
 static int code_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	(void)ctx;
 	if (addr < BASE || addr - BASE > sizeof(code) || len > sizeof(code) - (addr - BASE))
 		return -EFAULT;
 	memcpy(buf, code + (addr - BASE), len);
@@ -28,7 +24,6 @@ static bool keep(void *ctx, uint32_t func)
 
 static void visit(void *ctx, uint32_t func, unsigned int depth)
 {
-	(void)ctx;
 	CHECK(func < FUNC_CNT && depth < FUNC_CNT);
 }
 

@@ -1,6 +1,5 @@
 /* Configuration files: two, separated by a byte that is in no text; what they set, and what is printed of them. */
 #include "fuzz.h"
-
 #include "options/config.h"
 
 /* What is printed is a file that sets the same. */

@@ -4,7 +4,6 @@
  * calls were begun.
  */
 #include "fuzz.h"
-
 #include "trace/event.h"
 #include "format/format.h"
 #include "trace/graph.h"
@@ -35,7 +34,6 @@ static void on_row(void *ctx, struct row *row)
 	static const char comm[] = "t\x1b|";
 	struct last *last;
 
-	(void)ctx;
 	CHECK(row->cpu < CPU_CNT && row->task.tid < TID_CNT);
 	last = &now.lasts[row->task.tid][row->task.tid ? 0 : row->cpu];
 	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF) {

@@ -1,8 +1,5 @@
 /* /proc/kallsyms, or behind a zero byte what the iterator's program writes, and what is asked of it. */
 #include "fuzz.h"
-
-#include <string.h>
-
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 

@@ -1,6 +1,5 @@
 /* A kernel image as somebody gives it: an ELF file, and the places for probes in it. */
 #include "fuzz.h"
-
 #include "kernel/ktext.h"
 
 static struct ksyms *symbols(void)

@@ -16,7 +16,6 @@
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		struct addrinfo **res)
 {
-	(void)node, (void)service, (void)hints, (void)res;
 	return EAI_NONAME;
 }
 

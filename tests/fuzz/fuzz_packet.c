@@ -9,26 +9,22 @@
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		struct addrinfo **res)
 {
-	(void)node, (void)service, (void)hints, (void)res;
 	return EAI_NONAME;
 }
 
 struct hostent *gethostbyname(const char *name)
 {
-	(void)name;
 	return NULL;
 }
 
 struct netent *getnetbyname(const char *name)
 {
-	(void)name;
 	return NULL;
 }
 
 int getnetbyname_r(const char *name, struct netent *result, char *buf, size_t size,
 		   struct netent **out, int *err)
 {
-	(void)name, (void)result, (void)buf, (void)size;
 	*out = NULL;
 	*err = HOST_NOT_FOUND;
 	return 0;

@@ -3,11 +3,6 @@
  * zero bytes: the name that is asked for, mountinfo, a process's cgroup file, its stat, its comm.
  */
 #include "madehost.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "scope/container.h"
 #include "base/host.h"
 #include "scope/netns.h"

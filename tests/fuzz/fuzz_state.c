@@ -4,10 +4,6 @@
  * a bundle's config.json, containers.json, nerdctl's file. podman's database is the whole input.
  */
 #include "madehost.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "base/json.h"
 #include "scope/container.h"
 #include "session/verb_list.h"

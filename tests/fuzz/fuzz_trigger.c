@@ -1,6 +1,5 @@
 /* --when: any text is refused with a reason, or says what it means; and any events give hits of its conditions alone. */
 #include "fuzz.h"
-
 #include "../unit/script.c"
 #include "../unit/test_trigger.c"
 
@@ -9,7 +8,6 @@ static uint64_t fed_ns;
 
 static void check_hit(void *ctx, const struct trigger_hit *hit)
 {
-	(void)ctx;
 	CHECK(hit->cond >= fed->conds && hit->cond < fed->conds + fed->cnt);
 	CHECK(hit->time_ns <= fed_ns);
 	CHECK(!hit->begin_ns == !hit->cond->longer_ns);

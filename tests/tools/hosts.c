@@ -6,9 +6,6 @@
  * Writes DIR/host-NNNN.HH.nfg for each host and hour from 2026-11-16 22:00 UTC on, with TREES trees of calls in each: tasks that
  * connect and send. What hosts have in common and where they differ is in vary(). The same words give the same files.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernel/proto.h"
 #include "recording/recfile.h"

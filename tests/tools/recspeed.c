@@ -8,15 +8,9 @@
  * memory is known. Fails when reporting is slower than X million events a second of CPU time or
  * takes more memory.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "recording/recfile.h"
 #include "report/report.h"

@@ -1,9 +1,5 @@
 #include "synth.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define TEMPLATE_CNT 50000u /* records of one CPU, about */
 
 /*

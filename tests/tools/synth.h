@@ -6,8 +6,15 @@
  * as the scripts of synth.c say. A template of some 100,000 records is made once; it repeats with
  * new times for as long as events are asked for.
  */
+#include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "trace/event.h"
 #include "trace/functab.h"

@@ -7,13 +7,7 @@
  * Two CPUs send and receive over TCP, call for call as synth.h has them; feeding the rings is
  * not counted.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "trace/graph.h"
 #include "kernel/comms.h"

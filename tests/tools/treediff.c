@@ -5,9 +5,6 @@
 #include "treediff.h"
 
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/strbuf.h"
 

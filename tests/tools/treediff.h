@@ -2,9 +2,15 @@
 #define NFG_TEST_TREEDIFF_H
 
 /* A function_graph text as a tree of calls for each task. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "trace/row.h"
 

@@ -1,11 +1,5 @@
 /* Reads a text: which task each row belongs to, and the tree of its calls. */
 #include "treediff.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/parse.h"
 #include "format/text_parse.h"
 

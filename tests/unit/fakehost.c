@@ -1,12 +1,6 @@
 #include "fakehost.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness.h"
 
@@ -14,7 +8,6 @@ char base[64];
 char tree[80];
 char proc[80];
 char run[80];
-char said[16384];
 struct cgroup_host host;
 
 const char *text_of(const char *fmt, ...)
@@ -48,15 +41,11 @@ void dirs_make(const char *full)
 void file_make(const char *full, const char *content)
 {
 	char dir[PATH_MAX];
-	FILE *file;
 
 	snprintf(dir, sizeof(dir), "%s", full);
 	*strrchr(dir, '/') = '\0';
 	dirs_make(dir);
-	file = fopen(full, "we");
-	CHECK(file);
-	fputs(content, file);
-	CHECK(!fclose(file));
+	file_put(full, content);
 }
 
 void user_state_make(unsigned int uid, const char *path, const char *content)
@@ -123,105 +112,80 @@ void host_make(void)
 	host.home_of = fake_home_of;
 }
 
-static int saved_stderr;
-
-void listen_begin(void)
-{
-	fflush(stderr);
-	saved_stderr = dup(STDERR_FILENO);
-	CHECK(freopen(text_of("%s/said", base), "w+", stderr));
-}
-
-void listen_end(void)
-{
-	size_t len;
-
-	fflush(stderr);
-	rewind(stderr);
-	len = fread(said, 1, sizeof(said) - 1, stderr);
-	said[len] = '\0';
-	dup2(saved_stderr, STDERR_FILENO);
-	close(saved_stderr);
-}
-
 void check_form(void)
 {
 	const char *line = strchr(said, '\n');
 
 	SAYS("netfgraph: ");
-	CHECK(line);
-	if (strncmp(line + 1, "hint: ", 6) || !strchr(line + 1, '\n') ||
-	    strchr(line + 1, '\n')[1]) {
-		printf("  said \"%s\"\n", said);
-		CHECK(!"an error and a hint");
-	}
+	CHECK(line && !strncmp(line + 1, "hint: ", 6));
+	CHECK(strchr(line + 1, '\n') && !strchr(line + 1, '\n')[1]);
+}
+
+/* The end of what cgroup_ask() and such listen to: it says what is wrong, or nothing. */
+static int heard(int err)
+{
+	listen_end();
+	if (err)
+		check_form();
+	else
+		CHECK_STR(said, "");
+	return err;
 }
 
 int cgroup_ask(const char *text, struct cgroup *cg)
 {
-	int err;
-
 	listen_begin();
-	err = cgroup_resolve(&host, text, cg);
-	listen_end();
-	if (err)
-		check_form();
-	else
-		CHECK_STR(said, "");
-	return err;
+	return heard(cgroup_resolve(&host, text, cg));
 }
 
 int container_ask(const char *text, struct container *box)
 {
-	int err;
-
 	listen_begin();
-	err = container_resolve(&host, text, false, box);
-	listen_end();
-	if (err)
-		check_form();
-	else
-		CHECK_STR(said, "");
-	return err;
+	return heard(container_resolve(&host, text, false, box));
 }
 
 int pod_ask(const char *text, struct container *box)
 {
-	int err;
-
 	listen_begin();
-	err = container_resolve(&host, text, true, box);
-	listen_end();
-	if (err)
-		check_form();
-	return err;
+	return heard(container_resolve(&host, text, true, box));
+}
+
+void check_lacks(int got, int want, ...)
+{
+	va_list parts;
+
+	in_case("%d, \"%s\"", got, said);
+	CHECK(got == want);
+	va_start(parts, want);
+	for (const char *part; (part = va_arg(parts, const char *));)
+		SAYS(part);
+	va_end(parts);
+}
+
+static void check_box(const char *text, struct container *box, int err, const char *name,
+		      const char *path)
+{
+	in_case("'%s': %s", text, said);
+	CHECK(!err);
+	CHECK_STR(box->name, name);
+	CHECK(box->cnt == 1);
+	CHECK_STR(box->cgroups[0].path, path);
+	container_release(box);
 }
 
 void check_container(const char *text, const char *runtime, const char *name, const char *path)
 {
 	struct container box;
+	int err = container_ask(text, &box);
 
-	if (container_ask(text, &box)) {
-		printf("  %s: %s", text, said);
-		CHECK(!"resolves");
-	}
-	CHECK_STR(box.runtime, runtime);
-	CHECK_STR(box.name, name);
-	CHECK(box.cnt == 1);
-	CHECK_STR(box.cgroups[0].path, path);
-	container_release(&box);
+	if (!err)
+		CHECK_STR(box.runtime, runtime);
+	check_box(text, &box, err, name, path);
 }
 
 void check_pod(const char *text, const char *name, const char *path)
 {
 	struct container box;
 
-	if (pod_ask(text, &box)) {
-		printf("  %s: %s", text, said);
-		CHECK(!"resolves");
-	}
-	CHECK_STR(box.name, name);
-	CHECK(box.cnt == 1);
-	CHECK_STR(box.cgroups[0].path, path);
-	container_release(&box);
+	check_box(text, &box, pod_ask(text, &box), name, path);
 }

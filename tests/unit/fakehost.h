@@ -2,10 +2,9 @@
 #define NFG_TEST_FAKEHOST_H
 
 /* A host made up in a directory: cgroups, processes, mounts; and what the resolvers say about it on stderr. */
-#include <stdbool.h>
-#include <string.h>
-
+#include "harness.h"
 #include "scope/container.h"
+#include "scratch.h"
 
 #define ID_A "3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a"
 #define ID_B "3f2a77aa00112233445566778899aabbccddeeff00112233445566778899aabb"
@@ -16,7 +15,6 @@ extern char tree[80]; /* cgroups */
 extern char proc[80]; /* what /proc would be */
 extern char run[80];  /* what /run would be */
 extern struct cgroup_host host;
-extern char said[16384]; /* what listen_end() found on stderr */
 
 /* Return: the text, valid until the fourth call from now. */
 __attribute__((format(printf, 1, 2))) const char *text_of(const char *fmt, ...);
@@ -34,18 +32,16 @@ void mountinfo_make(const char *content);
 void host_make(void);
 void base_remove(void);
 
-/* stderr goes into said from listen_begin() to listen_end(). */
-void listen_begin(void);
-void listen_end(void);
+#define SAYS(part) (in_case("\"%s\"", said), CHECK(strstr(said, part)))
 
-#define SAYS(part)                                                                  \
-	do {                                                                        \
-		if (!strstr(said, part)) {                                          \
-			printf("  %s:%d: said \"%s\"\n", __FILE__, __LINE__, said); \
-			fflush(stdout);                                             \
-			_exit(1);                                                   \
-		}                                                                   \
-	} while (0)
+/* Nothing is found for the name, with that error, and what is said has each of these parts. */
+#define CGROUP_LACKS(text, err, ...) \
+	check_lacks(cgroup_ask(text, &(struct cgroup){ 0 }), err, __VA_ARGS__, NULL)
+#define CONTAINER_LACKS(text, err, ...) \
+	check_lacks(container_ask(text, &(struct container){ 0 }), err, __VA_ARGS__, NULL)
+#define POD_LACKS(text, err, ...) \
+	check_lacks(pod_ask(text, &(struct container){ 0 }), err, __VA_ARGS__, NULL)
+void check_lacks(int got, int want, ...) __attribute__((sentinel));
 
 /* One line that names what is wrong, one hint. */
 void check_form(void);

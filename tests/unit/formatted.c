@@ -1,5 +1,4 @@
 #include "formatted.h"
-
 #include "format/text_parse.h"
 #include "harness.h"
 

@@ -1,5 +1,4 @@
 #include "governed.h"
-
 #include "harness.h"
 
 struct func governed_funcs[5] = {
@@ -71,6 +70,17 @@ enum governor_verdict tick(uint64_t ms, uint64_t event_cnt, uint64_t reader_ms)
 	gov.reader_ns += reader_ms * MS;
 	gov.event_cnts[1] += event_cnt;
 	return governor_tick(gov.gv, sample_after(ms));
+}
+
+enum governor_verdict after(const char *calls, uint64_t ms, uint64_t event_cnt, uint64_t reader_ms)
+{
+	for (char *at = (char *)calls; *at;) {
+		uint16_t func_id = (uint16_t)strtoul(at, &at, 10);
+
+		CHECK(*at == '*');
+		leaves(func_id, (int)strtol(at + 1, &at, 10));
+	}
+	return tick(ms, event_cnt, reader_ms);
 }
 
 const char *left_out(void)

@@ -32,6 +32,9 @@ void event(enum event_kind kind, uint16_t func_id);
 /* @cnt calls of @func_id that call nothing. */
 void leaves(uint16_t func_id, int cnt);
 
+/* Leaves as a text, "2*100 3*600", and then a tick. */
+enum governor_verdict after(const char *calls, uint64_t ms, uint64_t event_cnt, uint64_t reader_ms);
+
 /* @ms go by with @event_cnt events, of which the reader took @reader_ms of CPU time. */
 enum governor_verdict tick(uint64_t ms, uint64_t event_cnt, uint64_t reader_ms);
 

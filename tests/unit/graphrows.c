@@ -1,5 +1,4 @@
 #include "graphrows.h"
-
 #include "harness.h"
 
 static struct func graph_funcs[] = {
@@ -9,6 +8,7 @@ static struct func graph_funcs[] = {
 };
 static const struct functab tab = { graph_funcs, 3 };
 
+struct graph *g;
 struct strbuf text;
 uint64_t leaf_begin_ns;
 
@@ -39,7 +39,6 @@ static void put_more(struct row *row)
 
 static void on_row(void *ctx, struct row *row)
 {
-	(void)ctx;
 	CHECK((row->kind >= ROW_LOST) == !row->name.len);
 	strbuf_printf(&text, "%u:", row->cpu);
 	for (uint32_t i = 0; i < row->depth; i++)
@@ -76,21 +75,19 @@ static void on_row(void *ctx, struct row *row)
 	strbuf_char(&text, '\n');
 }
 
-struct graph *start_graph(uint32_t depth_max)
+void start_graph(uint32_t depth_max)
 {
 	const struct graph_config config = {
 		.functab = &tab, .cpu_cnt = 4, .depth_max = depth_max, .emit = on_row
 	};
-	struct graph *g;
 
 	CHECK(!graph_new(&g, &config));
-	return g;
 }
 
-void feed_script(struct graph *g, const char *script)
+void feed_script(const char *script)
 {
 	SCRIPT_EACH(script, ev)
-	CHECK(!graph_feed(g, ev, 1));
+		CHECK(!graph_feed(g, ev, 1));
 }
 
 const char *rows(void)
@@ -121,7 +118,7 @@ static const char *counts_text(const struct graph_stats *stats)
 	size_t len = 0;
 
 	counts[0] = '\0';
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(all); i++) {
 		if (all[i].cnt)
 			len += (size_t)snprintf(counts + len, sizeof(counts) - len, "%s%s %llu",
 						len ? " " : "", all[i].name,
@@ -132,7 +129,7 @@ static const char *counts_text(const struct graph_stats *stats)
 	return counts;
 }
 
-void end_graph(struct graph *g, const char *want, const char *counts)
+void end_graph(const char *want, const char *counts)
 {
 	graph_finish(g);
 	if (want)
@@ -144,8 +141,7 @@ void end_graph(struct graph *g, const char *want, const char *counts)
 
 void check_graph(const char *script, const char *want, const char *counts)
 {
-	struct graph *g = start_graph(0);
-
-	feed_script(g, script);
-	end_graph(g, want, counts);
+	start_graph(0);
+	feed_script(script);
+	end_graph(want, counts);
 }

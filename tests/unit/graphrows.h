@@ -15,11 +15,13 @@
 extern struct strbuf text;
 extern uint64_t leaf_begin_ns; /* of the last row that is a leaf */
 
-struct graph *start_graph(uint32_t depth_max);
+extern struct graph *g; /* between start_graph() and end_graph() */
 
-void feed_script(struct graph *g, const char *script);
+void start_graph(uint32_t depth_max);
 
-#define feed(g, ...) feed_script(g, script_of(__VA_ARGS__))
+void feed_script(const char *script);
+
+#define feed(...) feed_script(script_of(__VA_ARGS__))
 
 /* All rows so far as a string. */
 const char *rows(void);
@@ -28,7 +30,7 @@ const char *rows(void);
  * Ends and frees the graph. @rows: if not NULL, the rows. @counts: what graph_stats has that is not 0: "pairs 2 open 1".
  * Fails too where an entry is counted twice or not at all.
  */
-void end_graph(struct graph *g, const char *rows, const char *counts);
+void end_graph(const char *rows, const char *counts);
 
 /* All of it, without a limit of depth. */
 void check_graph(const char *script, const char *rows, const char *counts);

@@ -1,10 +1,7 @@
 #include "machine.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness.h"
 #include "nfg_abi.h"
@@ -17,6 +14,7 @@ struct machine {
 	const uint8_t *view;
 	uint32_t view_bytes;
 	uint8_t lacks;
+	const uint64_t *ctx; /* run_call() has it in the place of a view */
 };
 
 static uint64_t bytes_get(const uint8_t *at, uint32_t size)
@@ -38,17 +36,19 @@ static uint32_t size_of(const struct bpf_insn *insn)
 		return 1;
 	}
 	CHECK(!"a size that filters do not use");
-	return 0;
 }
 
 static void run_load(struct machine *m, const struct bpf_insn *insn)
 {
-	uint32_t size = size_of(insn);
+	uint32_t size = m->ctx ? 8 : size_of(insn);
 	int off = insn->off;
 
 	CHECK(insn->src_reg == BPF_REG_1 || insn->src_reg == BPF_REG_10);
 	CHECK(off % (int)size == 0);
-	if (insn->src_reg == BPF_REG_1 && off == NFG_VIEW_LACKS) {
+	if (m->ctx) {
+		CHECK(insn->src_reg == BPF_REG_1 && BPF_SIZE(insn->code) == BPF_DW);
+		m->regs[insn->dst_reg] = m->ctx[off / 8];
+	} else if (insn->src_reg == BPF_REG_1 && off == NFG_VIEW_LACKS) {
 		CHECK(size == 1);
 		m->regs[insn->dst_reg] = m->lacks;
 	} else if (insn->src_reg == BPF_REG_1) {
@@ -134,6 +134,32 @@ static void run_alu(struct machine *m, const struct bpf_insn *insn)
 	m->is_set[insn->dst_reg] = true;
 }
 
+static void run_alu64(struct machine *m, const struct bpf_insn *insn)
+{
+	uint64_t a = m->regs[insn->dst_reg];
+
+	CHECK(BPF_SRC(insn->code) == BPF_K &&
+	      (BPF_OP(insn->code) == BPF_MOV || m->is_set[insn->dst_reg]));
+	switch (BPF_OP(insn->code)) {
+	case BPF_MOV:
+		a = (uint64_t)(int64_t)insn->imm;
+		break;
+	case BPF_LSH:
+		a <<= insn->imm;
+		break;
+	case BPF_RSH:
+		a >>= insn->imm;
+		break;
+	case BPF_ARSH:
+		a = (uint64_t)((int64_t)a >> insn->imm);
+		break;
+	default:
+		CHECK(!"an operation that filters do not use");
+	}
+	m->regs[insn->dst_reg] = a;
+	m->is_set[insn->dst_reg] = true;
+}
+
 static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
 {
 	bool is_narrow = BPF_CLASS(insn->code) == BPF_JMP32;
@@ -158,11 +184,54 @@ static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
 		return a >= b;
 	case BPF_JLT:
 		return a < b;
+	case BPF_JSLT:
+		return (int64_t)a < (int64_t)b;
 	case BPF_JSET:
 		return a & b;
 	}
 	CHECK(!"a jump that filters do not use");
-	return false;
+}
+
+/* Jumps go forward only, so it ends. */
+static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct bpf_insn *insn = &insns[i];
+
+		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10);
+		switch (BPF_CLASS(insn->code)) {
+		case BPF_LD:
+			CHECK(m->ctx);
+			m->regs[insn->dst_reg] =
+				(uint32_t)insn->imm | (uint64_t)(uint32_t)insns[++i].imm << 32;
+			m->is_set[insn->dst_reg] = true;
+			break;
+		case BPF_LDX:
+			run_load(m, insn);
+			break;
+		case BPF_ST:
+		case BPF_STX:
+			run_store(m, insn);
+			break;
+		case BPF_JMP:
+		case BPF_JMP32:
+			if (BPF_OP(insn->code) == BPF_EXIT) {
+				CHECK(m->is_set[BPF_REG_0]);
+				return m->regs[BPF_REG_0];
+			}
+			CHECK(insn->off >= 0);
+			if (is_taken(m, insn))
+				i += (uint32_t)insn->off;
+			break;
+		case BPF_ALU64:
+			CHECK(m->ctx);
+			run_alu64(m, insn);
+			break;
+		default:
+			run_alu(m, insn);
+		}
+	}
+	CHECK(!"a filter that does not return");
 }
 
 bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
@@ -173,34 +242,14 @@ bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view,
 	m.regs[BPF_REG_2] = valid_cnt;
 	m.regs[BPF_REG_3] = len;
 	m.is_set[BPF_REG_1] = m.is_set[BPF_REG_2] = m.is_set[BPF_REG_3] = true;
-	for (uint32_t i = 0; i < cnt; i++) {
-		const struct bpf_insn *insn = &insns[i];
+	return run_insns(&m, insns, cnt);
+}
 
-		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10);
-		switch (BPF_CLASS(insn->code)) {
-		case BPF_LDX:
-			run_load(&m, insn);
-			break;
-		case BPF_ST:
-		case BPF_STX:
-			run_store(&m, insn);
-			break;
-		case BPF_JMP:
-		case BPF_JMP32:
-			if (BPF_OP(insn->code) == BPF_EXIT) {
-				CHECK(m.is_set[BPF_REG_0]);
-				return m.regs[BPF_REG_0];
-			}
-			CHECK(insn->off >= 0);
-			if (is_taken(&m, insn))
-				i += (uint32_t)insn->off;
-			break;
-		default:
-			run_alu(&m, insn);
-		}
-	}
-	CHECK(!"a filter that does not return");
-	return false;
+uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx)
+{
+	struct machine m = { .ctx = ctx, .is_set[BPF_REG_1] = true };
+
+	return run_insns(&m, insns, cnt);
 }
 
 void check_reached(const struct bpf_insn *insns, uint32_t cnt)

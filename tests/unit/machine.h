@@ -13,6 +13,9 @@
 bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
 		uint32_t len, uint8_t lacks);
 
+/* What a filter of calls returns for one with that context. */
+uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx);
+
 /* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */
 void check_reached(const struct bpf_insn *insns, uint32_t cnt);
 

@@ -1,8 +1,6 @@
 #include "packets.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness.h"
 #include "machine.h"

@@ -1,7 +1,4 @@
 #include "profiled.h"
-
-#include <string.h>
-
 #include "base/strbuf.h"
 #include "harness.h"
 

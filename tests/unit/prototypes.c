@@ -1,8 +1,4 @@
 #include "prototypes.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "fakekernel.h"
 #include "format/render.h"
 #include "harness.h"
@@ -207,7 +203,7 @@ static const struct {
 
 void check_args(void)
 {
-	for (size_t i = 0; i < sizeof(arg_cases) / sizeof(*arg_cases); i++)
+	for (size_t i = 0; i < CNT_OF(arg_cases); i++)
 		CHECK_STR(arg_of(arg_cases[i].type, arg_cases[i].value, false), arg_cases[i].want);
 }
 
@@ -287,7 +283,7 @@ void check_rets(void)
 	const struct proto_style hex = { .has_ret = true, .is_ret_hex = true };
 	const struct proto_style none = { .has_args = true };
 
-	for (size_t i = 0; i < sizeof(ret_cases) / sizeof(*ret_cases); i++) {
+	for (size_t i = 0; i < CNT_OF(ret_cases); i++) {
 		uint32_t func = ret_cases[i].type;
 
 		CHECK_STR(ret_of(func, ret_cases[i].value, &young), ret_cases[i].young);

@@ -1,34 +1,16 @@
 #include "recordings.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "harness.h"
 #include "random.h"
+#include "scratch.h"
 
 char path[64];
 
-/* A new empty file, gone with the process that calls this. */
-static void remove_path(void)
-{
-	unlink(path);
-}
-
 void new_path(void)
 {
-	const char *dir = getenv("TMPDIR");
-	int fd;
-
-	snprintf(path, sizeof(path), "%.40s/recfile.XXXXXX", dir ? dir : "/tmp");
-	fd = mkstemp(path);
-	CHECK(fd >= 0);
-	close(fd);
-	atexit(remove_path);
+	snprintf(path, sizeof(path), "%s", temp_file("", 0));
 }
 
 struct func funcs[FUNC_CNT];
@@ -52,7 +34,7 @@ static struct event make_event(uint64_t *time_ns)
 	static const uint64_t steps[] = { 0, 1, 300, 5000, 2097151, 2097152, 3000000000 };
 	struct event ev = { 0 };
 
-	*time_ns += steps[random_below(sizeof(steps) / sizeof(*steps))];
+	*time_ns += steps[random_below(CNT_OF(steps))];
 	if (!random_below(1000))
 		*time_ns -= 70000;
 	if (!random_below(5000))
@@ -89,7 +71,7 @@ struct event *make_events(size_t cnt)
 	struct event *events = calloc(cnt, sizeof(*events));
 	uint64_t time_ns = 1000000000;
 
-	CHECK(events && made_cnt < sizeof(made) / sizeof(made[0]));
+	CHECK(events && made_cnt < CNT_OF(made));
 	made[made_cnt++] = events;
 	for (size_t i = 0; i < cnt; i++)
 		events[i] = make_event(&time_ns);
@@ -105,7 +87,6 @@ unsigned int asked_cnt; /* how often for the name of RENAMED_TID */
 
 bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
-	(void)ctx;
 	*is_last = tid != RENAMED_TID || time_ns >= 250;
 	*name = name_of(tid);
 	if (tid == RENAMED_TID) {
@@ -295,5 +276,4 @@ char *find_chunk(char *bytes, size_t len, const char *type)
 			return bytes + at;
 	}
 	CHECK(!"no such chunk");
-	return NULL;
 }

@@ -3,25 +3,21 @@
 
 /* Reports the file at path, and keeps what the report prints. */
 #include "recordings.h"
+#include "scratch.h"
 #include "format/render.h"
 #include "report/report.h"
 
 extern struct told {
 	int err;
 	struct report_stats stats;
-	char *text;
-	char *said; /* on stderr; free_told() frees both */
+	const char *text; /* until the next report but one */
+	const char *said; /* on stderr */
 } told;
-
-/* A file without a name. */
-int temp_fd(void);
 
 extern const struct opts *report_opts; /* for the reports to come; NULL: none */
 
 /* Report the file with @columns; NULL: those it was recorded with. What it says is told. */
 void report_file(bool is_text, const struct render_columns *columns, uint32_t depth_max);
-
-void free_told(void); /* for AFTER() */
 
 /* Write @trace into the file and report that. */
 void report_text(const char *trace, const struct render_columns *columns);

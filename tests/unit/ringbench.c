@@ -1,9 +1,4 @@
 #include "ringbench.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 
 struct bench rb;
@@ -27,7 +22,7 @@ void end_rings(void)
 	rb = (struct bench){ 0 };
 }
 
-static void start(uint32_t cpu_cnt, uint32_t word_cnt)
+static struct side start(uint32_t cpu_cnt, uint32_t word_cnt)
 {
 	end_rings();
 	rb.mem = (struct rings_memory){ .recs = calloc(cpu_cnt * REC_CNT, sizeof(struct nfg_rec)),
@@ -38,16 +33,17 @@ static void start(uint32_t cpu_cnt, uint32_t word_cnt)
 	CHECK(rb.mem.recs && rb.mem.gaps && rb.mem.cpus);
 	CHECK(!word_cnt || !values_new(&rb.mem.values, word_cnt));
 	CHECK(!rings_init(&rb.rings, &rb.mem));
+	return side_of(0);
 }
 
-void start_rings(uint32_t cpu_cnt)
+struct side start_rings(uint32_t cpu_cnt)
 {
-	start(cpu_cnt, 0);
+	return start(cpu_cnt, 0);
 }
 
-void start_with_values(uint32_t cpu_cnt)
+struct side start_with_values(uint32_t cpu_cnt)
 {
-	start(cpu_cnt, 1u << 15);
+	return start(cpu_cnt, 1u << 15);
 }
 
 uint64_t reserve(struct side side)

@@ -23,9 +23,9 @@ struct side {
 
 struct side side_of(uint32_t cpu);
 
-/* Rings without events, and with a place for values. end_rings - for AFTER(). */
-void start_rings(uint32_t cpu_cnt);
-void start_with_values(uint32_t cpu_cnt);
+/* Rings without events, and with a place for values. Return: the first one. end_rings - for AFTER(). */
+struct side start_rings(uint32_t cpu_cnt);
+struct side start_with_values(uint32_t cpu_cnt);
 void end_rings(void);
 
 /* As a program does: take the next slot, write a record there, or count a loss. Return: the slot. */

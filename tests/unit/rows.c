@@ -1,8 +1,6 @@
 #include "rows.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness.h"
 

@@ -2,9 +2,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness.h"
 
@@ -20,7 +17,7 @@ static const struct {
 	{ "out", EVENT_OUT },   { "in", EVENT_IN },     { "doubt", EVENT_DOUBT },
 	{ "sure", EVENT_SURE },
 };
-#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
+#define KIND_CNT (CNT_OF(kinds))
 
 /* Where the script is. */
 static struct event now = { .tid = 7 };
@@ -102,7 +99,7 @@ static void put_call(struct event *ev, const char *word)
 		close_call(ev);
 	else
 		CHECK(*word++ == '{');
-	if (ev->kind == EVENT_ENTRY && open_cnt < sizeof(opened) / sizeof(opened[0]))
+	if (ev->kind == EVENT_ENTRY && open_cnt < CNT_OF(opened))
 		opened[open_cnt++] = *ev;
 	CHECK(!*word || *word == '/');
 	for (word += *word == '/'; *word; word++) {

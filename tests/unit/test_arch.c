@@ -3,7 +3,6 @@
  * x86-64's are in test_callgraph.c and test_ktext.c.
  */
 #include <elf.h>
-#include <string.h>
 
 #include "base/arch.h"
 #include "harness.h"
@@ -79,9 +78,8 @@ TEST(arm64_other_instructions_lead_nowhere)
 	};
 	bool is_indirect;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		CHECK(!scanned(words[i], 0, &is_indirect).cnt);
-		CHECK(!is_indirect);
+	for (size_t i = 0; i < CNT_OF(words); i++) {
+		CHECK(!scanned(words[i], 0, &is_indirect).cnt && !is_indirect);
 	}
 }
 
@@ -161,7 +159,6 @@ static int text_read(void *ctx, uint64_t addr, void *buf, size_t len)
 		[18] = 0xd61f0200, /* 0x10000004 on */
 	};
 
-	(void)ctx;
 	if (addr < BASE || addr - BASE > sizeof(text))
 		return -1;
 	memset(buf, 0, len);
@@ -182,8 +179,7 @@ static size_t callee_cnt(const char *module)
 	size_t cnt;
 
 	CHECK(!callgraph_new(&cg, &arch_arm64, syms, 3, text_read, NULL));
-	CHECK(!callgraph_callees(cg, 0, &callees, &cnt));
-	CHECK(cnt >= 1 && callees[0] == 1);
+	CHECK(!callgraph_callees(cg, 0, &callees, &cnt) && cnt >= 1 && callees[0] == 1);
 	CHECK(cnt < 2 || callees[1] == 2);
 	callgraph_free(cg);
 	return cnt;
@@ -198,8 +194,7 @@ TEST(arm64_modules_call_by_stubs)
 TEST(machines)
 {
 	CHECK(arch_of_machine(EM_X86_64) == &arch_x86_64);
-	CHECK(arch_of_machine(EM_AARCH64) == &arch_arm64);
-	CHECK(!arch_of_machine(EM_RISCV));
+	CHECK(arch_of_machine(EM_AARCH64) == &arch_arm64 && !arch_of_machine(EM_RISCV));
 	/* what --max-overhead takes an event for */
 	CHECK(arch_x86_64.event_insns && arch_arm64.event_insns > arch_x86_64.event_insns);
 	CHECK(arch_x86_64.site_event_insns > arch_x86_64.event_insns &&

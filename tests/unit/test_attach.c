@@ -4,14 +4,9 @@
  */
 #include "attach/attach.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
@@ -20,6 +15,7 @@
 #include "harness.h"
 #include "kernel/probe.h"
 #include "netfgraph.skel.h"
+#include "scratch.h"
 
 #define FUNC_CNT 4
 #define FD_MAX   1024
@@ -41,7 +37,6 @@ static uint64_t missed[FD_MAX]; /* by a link's descriptor */
 static bool is_link[FD_MAX];
 static bool has_lock[FD_MAX]; /* the link serves LOCK */
 static unsigned int pair_cnt; /* ends attached at trampolines */
-static char said[4096];
 static int stop_cnt;
 static unsigned int number_due; /* in the table of function graph's users */
 static bool takes_numbers;      /* links do, in turn */
@@ -60,15 +55,11 @@ static int new_fd(void)
 int template_load(const struct bpfobj *of, const struct loader_template *tmpl,
 		  const struct template_spec *spec)
 {
-	(void)of;
-	(void)tmpl;
-	(void)spec;
 	return new_fd();
 }
 
 int template_check(const struct bpfobj *of)
 {
-	(void)of;
 	return 0;
 }
 
@@ -154,87 +145,73 @@ static void choose(bool with_lock)
 	funcs[LOCK].runs_around = with_lock;
 }
 
-static struct attach *attached(void)
-{
-	struct attach *at = NULL;
-	int fd = memfd_create("said", 0);
-	int old = dup(STDERR_FILENO);
-	int err;
+static struct attach *at;
 
-	CHECK(fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
-	err = attach_new(&at, &obj, &tab, &stop_cnt);
-	CHECK(dup2(old, STDERR_FILENO) >= 0);
-	CHECK(!err && pread(fd, said, sizeof(said) - 1, 0) >= 0);
-	close(old);
-	close(fd);
-	return at;
+static void attach(void)
+{
+	listen_begin();
+	CHECK(!attach_new(&at, &obj, &tab, &stop_cnt));
+	listen_end();
 }
 
-static void release(struct attach *at)
+static void release(void)
 {
 	attach_free(at, true, &stop_cnt);
 	free(obj.sites.func_ids);
 	free(skel.data);
 }
+AFTER(release);
 
 TEST(what_kprobe_refuses_gets_a_pair)
 {
-	struct attach *at;
-
 	choose(false);
-	at = attached();
+	attach();
 	CHECK(funcs[PLAIN].is_attached && funcs[LOCK].is_attached && funcs[REFUSED].is_attached);
 	CHECK(pair_cnt == 2 && !strstr(said, "cannot attach"));
-	release(at);
 }
 
 /* A link for a moment has it, never one that stays (pass_fgraph_zero). */
 TEST(number_zero_is_passed_by)
 {
-	struct attach *at;
-
 	choose(false);
 	obj.fgraph_fd = 3;
 	takes_numbers = true;
 	number_due = 0;
-	at = attached();
+	attach();
 	CHECK(number_due > 1 && funcs[PLAIN].is_attached);
-	release(at);
-	takes_numbers = false;
 }
 
 /* Around the programs of a pair the kernel would call the lock. */
 TEST(with_the_locks_of_rcu_no_function_gets_a_pair)
 {
-	struct attach *at;
-
 	choose(true);
-	at = attached();
+	attach();
 	CHECK(funcs[PLAIN].is_attached && funcs[LOCK].is_attached && !funcs[REFUSED].is_attached);
 	CHECK(!pair_cnt);
 	CHECK(strstr(said, "cannot attach to 'refused': needs a trampoline, which --all with "
 			   "__rcu_read_lock excludes (-N '__rcu_read_*')\n"));
 	CHECK(!strstr(said, "does not allow a program"));
-	release(at);
+}
+
+static void miss(uint64_t of_others)
+{
+	for (int fd = 0; fd < FD_MAX; fd++)
+		missed[fd] += has_lock[fd] ? 1000 : of_others;
 }
 
 /* The kernel skips and counts the locks' program around each program, so nothing is lost. */
 TEST(missed_calls_of_the_locks_of_rcu_are_no_losses)
 {
 	const uint32_t ids[] = { OTHER };
-	struct attach *at;
 
 	choose(true);
-	at = attached();
+	attach();
 	attach_count_missed(at);
-	for (int fd = 0; fd < FD_MAX; fd++)
-		missed[fd] = has_lock[fd] ? 1000 : 3;
+	miss(3);
 	CHECK(attach_missed(at) == 3);
 	CHECK(!attach_leave_out(at, &obj, &tab, ids, 1, &stop_cnt));
 	CHECK(!funcs[OTHER].is_attached && funcs[PLAIN].is_attached && funcs[LOCK].is_attached);
 	CHECK(attach_missed(at) == 3);
-	for (int fd = 0; fd < FD_MAX; fd++)
-		missed[fd] += has_lock[fd] ? 1000 : 2;
+	miss(2);
 	CHECK(attach_missed(at) == 5);
-	release(at);
 }

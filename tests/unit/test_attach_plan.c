@@ -1,15 +1,10 @@
 /* Which mode attaches what, on kernels that are this file. */
 #include "attach/attach_plan.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/arch.h"
 #include "base/host.h"
 #include "harness.h"
+#include "scratch.h"
+#include "script.h"
 #include "kernel/ksyms.h"
 #include "kernel/probe.h"
 
@@ -75,17 +70,17 @@ static bool set_word(const char *word)
 						   [PREEMPTION_ON] = "preempt=on",
 						   [PREEMPTION_UNKNOWN] = "preempt=?" };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(words); i++) {
 		if (!strcmp(words[i].word, word))
 			return *words[i].is_so = true;
 	}
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(modes); i++) {
 		if (!strcmp(modes[i].word, word)) {
 			want.mode = modes[i].mode;
 			return true;
 		}
 	}
-	for (size_t i = 0; i < sizeof(preemptions) / sizeof(preemptions[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(preemptions); i++) {
 		if (preemptions[i] && !strcmp(preemptions[i], word)) {
 			want.preemption = (enum preemption)i;
 			return true;
@@ -104,7 +99,7 @@ static void given(const char *script)
 {
 	char text[256];
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < CNT_OF(words); i++)
 		*words[i].is_so = false;
 	want = (struct attach_want){ .ids = { .template_func = 1, .session_kfunc = 2 } };
 	snprintf(text, sizeof(text), "%s", script);
@@ -133,19 +128,12 @@ static bool is_planned(const char *script, enum attach_mode mode, enum attach_mo
 /* The best of a kernel, as far as it has programs for what is wanted. */
 TEST(auto_takes_the_best)
 {
-	CHECK(best("") == ATTACH_PAIR);
+	EACH_PART(script, "; large session kfunc=0; large session values; large session sums; "
+			  "large session marks; large session multi marks filter; session multi")
+		CHECK(best(script) == ATTACH_PAIR);
+	EACH_PART(script, "; values; sums; marks; marks filter starts")
+		CHECK(best(script_of("large session multi %s", script)) == ATTACH_MULTI);
 	CHECK(best("large session") == ATTACH_SESSION);
-	CHECK(best("large session kfunc=0") == ATTACH_PAIR);
-	CHECK(best("large session values") == ATTACH_PAIR);
-	CHECK(best("large session sums") == ATTACH_PAIR);
-	CHECK(best("large session marks") == ATTACH_PAIR);
-	CHECK(best("large session multi") == ATTACH_MULTI);
-	CHECK(best("large session multi values") == ATTACH_MULTI);
-	CHECK(best("large session multi sums") == ATTACH_MULTI);
-	CHECK(best("large session multi marks") == ATTACH_MULTI);
-	CHECK(best("large session multi marks filter") == ATTACH_PAIR);
-	CHECK(best("large session multi marks filter starts") == ATTACH_MULTI);
-	CHECK(best("session multi") == ATTACH_PAIR);
 }
 
 /* Programs for single functions cost a call less, one for all attaches at once. */
@@ -155,10 +143,10 @@ TEST(kprobe_takes_what_would_be_slow)
 	CHECK(best("large kprobe addresses funcs=1000") == ATTACH_KPROBE && attach_is_fast(&want));
 	CHECK(best("large kprobe addresses funcs=12") == ATTACH_PAIR);
 	CHECK(best("large session kprobe addresses funcs=40") == ATTACH_SESSION);
-	CHECK(best("large session kprobe addresses funcs=50") == ATTACH_KPROBE);
 	CHECK(best("large session kprobe funcs=50") == ATTACH_SESSION);
-	CHECK(best("large session kprobe addresses funcs=50 values") == ATTACH_KPROBE);
-	CHECK(best("large session kprobe addresses funcs=50 marks") == ATTACH_KPROBE);
+	EACH_PART(script, "; values; marks")
+		CHECK(best(script_of("large session kprobe addresses funcs=50 %s", script)) ==
+		      ATTACH_KPROBE);
 	/* of every function, by its own arguments */
 	CHECK(best("large session kprobe addresses funcs=50 marks filter") == ATTACH_PAIR);
 	CHECK(best("large session multi kprobe addresses funcs=50") == ATTACH_MULTI);
@@ -271,12 +259,10 @@ TEST(kprobe_has_pairs_behind_it)
 }
 
 /* Only a mode that was chosen, not asked for, has another behind it. */
-TEST(fallback_behind_what_was_chosen)
-{
-	CHECK(is_planned("large session multi", ATTACH_MULTI, ATTACH_PAIR) && plan.is_flat);
-	CHECK(is_planned("large session multi =multi", ATTACH_MULTI, ATTACH_AUTO));
-	CHECK(is_planned("large session multi =session", ATTACH_SESSION, ATTACH_AUTO));
-}
+TEST_ONE(fallback_behind_what_was_chosen,
+	 CHECK(is_planned("large session multi", ATTACH_MULTI, ATTACH_PAIR) && plan.is_flat),
+	 CHECK(is_planned("large session multi =multi", ATTACH_MULTI, ATTACH_AUTO)),
+	 CHECK(is_planned("large session multi =session", ATTACH_SESSION, ATTACH_AUTO)));
 
 /* Start functions with a filter need programs of their own, also where multi was asked for. */
 TEST(filtered_start_functions_go_to_pairs)
@@ -333,39 +319,30 @@ TEST(detaching_is_forecast_by_attaching)
 static int check_kernel_with(const char *symbols, bool has_guard)
 {
 	const struct kernel_ids with = { .template_func = 1, .has_guard = has_guard };
-	char path[] = "/tmp/nfg-plan.XXXXXX";
-	int fd = mkstemp(path);
 	struct ksyms *ks;
 	int err;
 
-	CHECK(fd >= 0 && write(fd, symbols, strlen(symbols)) == (ssize_t)strlen(symbols));
-	close(fd);
-	CHECK(!ksyms_new_at(&ks, path));
-	unlink(path);
+	CHECK(!ksyms_new_at(&ks, temp_file(symbols, strlen(symbols))));
 	err = attach_plan_check_kernel(ks, &with);
 	ksyms_free(ks);
 	return err;
 }
 
 /* WSL2's kernel is built so. Symbols that cannot be read say nothing. */
-TEST(a_kernel_without_function_tracing_is_refused)
-{
-	CHECK(check_kernel_with("ffffffff81100000 T tcp_v4_rcv\n", true) == -EOPNOTSUPP);
-	CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
-				 "ffffffff81100000 T tcp_v4_rcv\n",
-				 true));
-	CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", true));
-}
+TEST_ONE(a_kernel_without_function_tracing_is_refused,
+	 CHECK(check_kernel_with("ffffffff81100000 T tcp_v4_rcv\n", true) == -EOPNOTSUPP),
+	 CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
+				  "ffffffff81100000 T tcp_v4_rcv\n",
+				  true)),
+	 CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", true)));
 
 /* 5.10.0 to 5.10.26. */
-TEST(a_kernel_that_frees_trampolines_in_use_is_refused)
-{
-	CHECK(check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
-				"ffffffff81100000 T tcp_v4_rcv\n",
-				false) == -EOPNOTSUPP);
-	CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
-				 "ffffffff81000010 t __bpf_tramp_image_put_rcu\n"
+TEST_ONE(a_kernel_that_frees_trampolines_in_use_is_refused,
+	 CHECK(check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
 				 "ffffffff81100000 T tcp_v4_rcv\n",
-				 false));
-	CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", false));
-}
+				 false) == -EOPNOTSUPP),
+	 CHECK(!check_kernel_with("ffffffff81000000 T register_ftrace_function\n"
+				  "ffffffff81000010 t __bpf_tramp_image_put_rcu\n"
+				  "ffffffff81100000 T tcp_v4_rcv\n",
+				  false)),
+	 CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", false)));

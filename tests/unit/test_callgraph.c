@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Hand-made text: each function is 64 bytes of nops with calls and jumps written into it. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "select/reach.h"
 #include "harness.h"
@@ -173,12 +168,8 @@ TEST(calls_and_tail_jumps_are_edges)
 	CHECK(callees[0] == a && callees[1] == b && callees[2] == c);
 }
 
-TEST(nearest_first_and_cycles_end)
-{
-	calls("root: a b, a: c, b: a, c: root c");
-	build();
-	CHECK_STR(reached("root", 0), "root 0 a 1 b 1 c 2");
-}
+TEST_ONE(nearest_first_and_cycles_end, calls("root: a b, a: c, b: a, c: root c"), build(),
+	 CHECK_STR(reached("root", 0), "root 0 a 1 b 1 c 2"));
 
 TEST(depth_limit)
 {
@@ -269,45 +260,36 @@ TEST(hops_of_the_caller)
 }
 
 /* The end of the text of net/ in a kernel that has @behind there, then lib/; 0: not known. */
-static uint64_t net_end(const char *const *behind)
+static uint64_t net_end(const char *behind)
 {
-	static const char *const text[] = {
-		"schedule",       "ktime_get",        "kfree",
-		"vfs_write",      "bpf_prog_free",    "pci_read_config_byte",
-		"loopback_xmit",  "sock_alloc_file",  "__sys_sendto",
-		"__sys_recvfrom", "sk_alloc",         "release_sock",
-		"__alloc_skb",    "skb_release_data", "__dev_queue_xmit",
-		"netif_rx",       "neigh_lookup",     "rtnl_lock",
-		"eth_type_trans", "sch_direct_xmit",  "netlink_unicast",
-		"nf_hook_slow",   "ip_rcv",           "ip_output",
-		"tcp_sendmsg",    "tcp_v4_rcv",       "udp_sendmsg",
-		"inet_sendmsg",
-	};
+	static char names[1024];
 	uint64_t end;
 
+	snprintf(
+		names, sizeof(names),
+		"schedule; ktime_get; kfree; vfs_write; bpf_prog_free; pci_read_config_byte; loopback_xmit; "
+		"sock_alloc_file; __sys_sendto; __sys_recvfrom; sk_alloc; release_sock; __alloc_skb; "
+		"skb_release_data; __dev_queue_xmit; netif_rx; neigh_lookup; rtnl_lock; eth_type_trans; "
+		"sch_direct_xmit; netlink_unicast; nf_hook_slow; ip_rcv; ip_output; tcp_sendmsg; tcp_v4_rcv; "
+		"udp_sendmsg; inet_sendmsg; %s; argv_split",
+		behind);
 	k.cnt = 0;
-	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-		func(text[i]);
-	for (; *behind; behind++)
-		func(*behind);
-	func("argv_split");
+	EACH_PART(name, names) {
+		static char kept[FUNC_MAX][32];
+
+		snprintf(kept[k.cnt], sizeof(kept[0]), "%s", name);
+		func(kept[k.cnt]);
+	}
 	build();
 	end = k.net->end;
 	release();
 	return end;
 }
 
-TEST(what_lies_behind_net_depends_on_the_architecture)
-{
-	static const char *const x86[] = { "pci_mmcfg_read", "x86_pci_root_bus_node", NULL };
-	static const char *const arm64[] = { "clear_page", "__arch_copy_from_user", "memcpy",
-					     "strlen", NULL };
-	static const char *const other[] = { "unknown", "memcpy", "strlen", NULL };
-
-	CHECK(net_end(x86) == k.syms[28].addr);
-	CHECK(net_end(arm64) == k.syms[28].addr);
-	CHECK(!net_end(other));
-}
+TEST_ONE(what_lies_behind_net_depends_on_the_architecture,
+	 CHECK(net_end("pci_mmcfg_read; x86_pci_root_bus_node") == k.syms[28].addr),
+	 CHECK(net_end("clear_page; __arch_copy_from_user; memcpy; strlen") == k.syms[28].addr),
+	 CHECK(!net_end("unknown; memcpy; strlen")));
 
 TEST(names_decide_where_the_range_is_unknown)
 {
@@ -331,8 +313,8 @@ TEST(names_decide_where_the_range_is_unknown)
 	call(func_in("bar_rx", "bar"), at("vfs_write"));
 	build();
 	CHECK(!k.net->begin && !k.net->end);
-	for (size_t i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
-		CHECK(callgraph_net_kind(k.net, at(funcs[i].name)) == funcs[i].kind);
+	EACH(f, funcs)
+		CHECK(callgraph_net_kind(k.net, at(f->name)) == f->kind);
 }
 
 TEST(aliases_are_all_told)

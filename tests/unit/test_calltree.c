@@ -1,8 +1,5 @@
 /* Calls from rows: where entries or returns are missing, which belong together and when they were. */
 #include "format/calltree.h"
-
-#include <string.h>
-
 #include "formatted.h"
 #include "harness.h"
 
@@ -19,9 +16,7 @@ AFTER(end);
 
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
-	(void)ctx;
-	CHECK(call == &task->calls[call->depth]);
-	CHECK(call->begin_ns <= call->end_ns);
+	CHECK(call == &task->calls[call->depth] && call->begin_ns <= call->end_ns);
 	strbuf_printf(&out, "%u:%.*s%s%s ", call->depth, call->sym ? (int)call->sym->name.len : 1,
 		      call->sym ? call->sym->name.ptr : "?", call->has_entry ? "" : "<",
 		      call->has_return ? "" : ">");
@@ -89,8 +84,7 @@ TEST(tree_times_from_durations)
 
 	list.rows[3].name = TEXT("");
 	check_tree((struct calltree_config){ .lacks_time = true }, list, "1:b 1:c 0:a 0:d< ");
-	CHECK(begin_ns[1] == 30 && end_ns[1] == 70);
-	CHECK(!begin_ns[2] && end_ns[2] == 100);
+	CHECK(begin_ns[1] == 30 && end_ns[1] == 70 && !begin_ns[2] && end_ns[2] == 100);
 	CHECK(begin_ns[3] == 100 && end_ns[3] == 1000);
 }
 

@@ -1,12 +1,8 @@
 /* cgroups by path and by id, against trees made up in a directory. */
 #include "scope/cgroup.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "fakehost.h"
@@ -23,10 +19,8 @@ static void check_cgroup(const char *text, const char *path)
 {
 	struct stat st;
 
-	if (cgroup_ask(text, &cg)) {
-		printf("  %s: %s", text, said);
-		CHECK(!"resolves");
-	}
+	in_case("'%s'", text);
+	CHECK(!cgroup_ask(text, &cg));
 	CHECK_STR(cg.path, path);
 	CHECK(!fstat(cg.fd, &st) && st.st_ino == cg.id);
 	cgroup_release(&cg);
@@ -70,33 +64,22 @@ TEST(root_is_found_in_mountinfo)
 	CHECK_STR(host.root, tree);
 }
 
-TEST(namespaced_root_has_a_type)
-{
-	file_make(text_of("%s/cgroup.type", tree), "domain\n");
-	CHECK(!cgroup_host_find(&host, proc, fake_is_cgroup2));
-	CHECK(host.is_namespaced);
-}
+TEST_ONE(namespaced_root_has_a_type, file_make(text_of("%s/cgroup.type", tree), "domain\n"),
+	 CHECK(!cgroup_host_find(&host, proc, fake_is_cgroup2)), CHECK(host.is_namespaced));
 
 TEST(v1_only_is_said)
 {
 	CHECK(find_with("33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n") == -ENOTSUP);
-	CHECK(cgroup_ask("web", &cg) == -ENOTSUP);
-	SAYS("this host has cgroup v1 only");
-	SAYS("-p PID");
-	SAYS("--netns");
-	CHECK(container_ask("web", &box) == -ENOTSUP);
-	SAYS("this host has cgroup v1 only");
+	CGROUP_LACKS("web", -ENOTSUP, "this host has cgroup v1 only", "-p PID", "--netns");
+	CONTAINER_LACKS("web", -ENOTSUP, "this host has cgroup v1 only");
 	process_make(77, "nginx", "4:memory:/docker/" ID_A "\n0::/\n");
-	CHECK(container_ask("3f2a", &box) == -ENOTSUP);
-	SAYS("container '3f2a' is in cgroup v1 only");
-	SAYS("--netns 77");
+	CONTAINER_LACKS("3f2a", -ENOTSUP, "container '3f2a' is in cgroup v1 only", "--netns 77");
 }
 
 TEST(no_cgroups_at_all_is_said)
 {
 	CHECK(find_with("23 1 0:21 / /proc rw - proc proc rw\nnonsense\n\n - \n") == -ENOTSUP);
-	CHECK(cgroup_ask("web", &cg) == -ENOTSUP);
-	SAYS("no cgroup v2 file system is mounted");
+	CGROUP_LACKS("web", -ENOTSUP, "no cgroup v2 file system is mounted");
 	CHECK(cgroup_host_find(&host, text_of("%s/none", base), NULL) == -ENOENT);
 	CHECK(host.lack);
 }
@@ -108,14 +91,13 @@ TEST(paths_of_all_forms)
 	cgroup_make("/web", "");
 	cgroup_make("/system.slice/x.service", "");
 	cgroup_make("/123", "");
-	check_cgroup("web", "/web");
-	check_cgroup("/web", "/web");
-	check_cgroup("/web/", "/web");
-	check_cgroup("./web", "/web");
+	EACH_PART(text, "web; /web; /web/; ./web")
+		check_cgroup(text, "/web");
 	check_cgroup(text_of("%s/web", tree), "/web");
 	check_cgroup(text_of("%s/system.slice//x.service/", tree), "/system.slice/x.service");
 	check_cgroup("system.slice/x.service", "/system.slice/x.service");
-	check_cgroup("system.slice/../web", "/web");
+	EACH_PART(text, "system.slice/../web")
+		check_cgroup(text, "/web");
 	check_cgroup("/", "/");
 	check_cgroup(tree, "/");
 	check_cgroup("/123", "/123");
@@ -136,15 +118,14 @@ TEST(ids_are_inodes)
 		     "/system.slice/x.service/inner");
 	CHECK(!stat(tree, &st));
 	check_cgroup(text_of("%llu", (unsigned long long)st.st_ino), "/");
-	CHECK(cgroup_ask("99999999999999999", &cg) == -ENOENT);
-	SAYS("no cgroup has the id 99999999999999999");
+	CGROUP_LACKS("99999999999999999", -ENOENT, "no cgroup has the id 99999999999999999");
 	CHECK(cgroup_ask("99999999999999999999999", &cg) == -ENOENT);
 	CHECK(cgroup_ask("0", &cg) == -ENOENT);
-	CHECK(cgroup_ask("123456789012", &cg) == -ENOENT);
-	SAYS("hint: write /123456789012 for the cgroup of that name");
+	CGROUP_LACKS("123456789012", -ENOENT,
+		     "hint: write /123456789012 for the cgroup of that name");
 	process_make(4, "x", "4:memory:/a\n0::/system.slice/x.service\n");
-	CHECK(cgroup_ask("4", &cg) == -ENOENT);
-	SAYS("hint: 4 is a process in the cgroup /system.slice/x.service; -p 4");
+	CGROUP_LACKS("4", -ENOENT,
+		     "hint: 4 is a process in the cgroup /system.slice/x.service; -p 4");
 }
 
 TEST(bad_paths_are_explained)
@@ -152,23 +133,20 @@ TEST(bad_paths_are_explained)
 	cgroup_make("/system.slice/nginx.service", "");
 	cgroup_make("/system.slice/ssh.service", "");
 	CHECK(cgroup_ask("", &cg) == -EINVAL);
-	CHECK(cgroup_ask("system.slice/ngin.service", &cg) == -ENOENT);
-	SAYS("netfgraph: no cgroup 'system.slice/ngin.service'\n");
-	SAYS("hint: did you mean nginx.service? below /system.slice there are: nginx.service, ssh.service\n");
-	CHECK(cgroup_ask("system.slice/web.service", &cg) == -ENOENT);
-	SAYS("hint: below /system.slice there are: nginx.service, ssh.service\n");
-	CHECK(cgroup_ask("sytem.slice/a/b", &cg) == -ENOENT);
-	SAYS("hint: did you mean system.slice? below / there are: system.slice\n");
-	CHECK(cgroup_ask("sshd.slice/a/b", &cg) == -ENOENT);
-	SAYS("hint: below / there are: system.slice\n");
-	CHECK(cgroup_ask("nginx.service", &cg) == -ENOENT);
-	SAYS("hint: there is /system.slice/nginx.service\n");
-	CHECK(cgroup_ask("system.slice/ssh.service/x", &cg) == -ENOENT);
-	SAYS("/system.slice/ssh.service has no cgroups below it");
-	CHECK(cgroup_ask("system.slice/ssh.service/cgroup.procs", &cg) == -ENOTDIR);
-	SAYS("cgroups are directories");
-	CHECK(cgroup_ask("/etc", &cg) == -EMEDIUMTYPE);
-	SAYS("'/etc' is not in the cgroup v2 tree");
+	CGROUP_LACKS(
+		"system.slice/ngin.service", -ENOENT,
+		"netfgraph: no cgroup 'system.slice/ngin.service'\n",
+		"hint: did you mean nginx.service? below /system.slice there are: nginx.service, ssh.service\n");
+	CGROUP_LACKS("system.slice/web.service", -ENOENT,
+		     "hint: below /system.slice there are: nginx.service, ssh.service\n");
+	CGROUP_LACKS("sytem.slice/a/b", -ENOENT,
+		     "hint: did you mean system.slice? below / there are: system.slice\n");
+	CGROUP_LACKS("sshd.slice/a/b", -ENOENT, "hint: below / there are: system.slice\n");
+	CGROUP_LACKS("nginx.service", -ENOENT, "hint: there is /system.slice/nginx.service\n");
+	CGROUP_LACKS("system.slice/ssh.service/x", -ENOENT,
+		     "/system.slice/ssh.service has no cgroups below it");
+	CGROUP_LACKS("system.slice/ssh.service/cgroup.procs", -ENOTDIR, "cgroups are directories");
+	CGROUP_LACKS("/etc", -EMEDIUMTYPE, "'/etc' is not in the cgroup v2 tree");
 	CHECK(cgroup_ask("../proc", &cg) == -EMEDIUMTYPE);
 	CHECK(cgroup_ask("/no/such/path", &cg) == -ENOENT);
 }
@@ -190,39 +168,39 @@ static void visit_sum(void *ctx, uint32_t pid)
 	*(uint32_t *)ctx += pid;
 }
 
-TEST(tasks_of_all_below)
+/* The tasks in the cgroup, how many or what error, and the sum of their numbers. */
+static void check_pids(const char *path, int want, uint32_t want_sum)
 {
 	uint32_t sum = 0;
 
+	CHECK(cgroup_pids(&host, path, visit_sum, &sum) == want && sum == want_sum);
+}
+
+TEST(tasks_of_all_below)
+{
 	cgroup_make("/web", "10\n11\n");
 	cgroup_make("/web/a/b", "100\n0\n");
 	cgroup_make("/webby", "1000\n");
-	CHECK(cgroup_pids(&host, "/web", visit_sum, &sum) == 4);
-	CHECK(sum == 121);
-	CHECK(cgroup_pids(&host, "/gone", visit_sum, &sum) == -ENOENT);
-	sum = 0;
-	CHECK(cgroup_pids(&host, "/", visit_sum, &sum) == 5);
+	check_pids("/web", 4, 121);
+	check_pids("/gone", -ENOENT, 0);
+	check_pids("/", 5, 1121);
 }
 
 /* The others are seen all the same. */
 TEST(tasks_that_cannot_be_read_are_an_error)
 {
-	uint32_t sum = 0;
-
 	cgroup_make("/web", "10\n");
 	dirs_make(text_of("%s/web/a/cgroup.procs", tree)); /* reading it gives -EISDIR */
 	cgroup_make("/web/b", "7\n");
-	CHECK(cgroup_pids(&host, "/web", visit_sum, &sum) == -EISDIR);
-	CHECK(sum == 17);
-	CHECK(cgroup_pids(&host, "/web/b", visit_sum, &sum) == 1);
+	check_pids("/web", -EISDIR, 17);
+	check_pids("/web/b", 1, 7);
 	/* one that has just gone has no such file */
 	dirs_make(text_of("%s/gone", tree));
-	CHECK(cgroup_pids(&host, "/gone", visit_sum, &sum) == 0);
+	check_pids("/gone", 0, 0);
 }
 
 static int visit_cnt(void *ctx, const struct cgroup_seen *seen)
 {
-	(void)seen;
 	++*(unsigned int *)ctx;
 	return 0;
 }
@@ -259,8 +237,7 @@ TEST(ten_thousand_cgroups_are_quick)
 	}
 	cgroup_make("/zz/docker-" ID_A ".scope", "7\n");
 	CHECK(!stat(text_of("%s/zz/docker-" ID_A ".scope", tree), &st));
-	CHECK(!cgroup_walk(&host, "/", visit_cnt, &cnt));
-	CHECK(cnt == 10003);
+	CHECK(!cgroup_walk(&host, "/", visit_cnt, &cnt) && cnt == 10003);
 	for (int i = 0; i < 3; i++) {
 		double start = cpu_ms();
 		double spent_ms;
@@ -271,8 +248,7 @@ TEST(ten_thousand_cgroups_are_quick)
 		spent_ms = (cpu_ms() - start) / 2;
 		best_ms = spent_ms < best_ms ? spent_ms : best_ms;
 	}
-	if (best_ms >= 200)
-		printf("  %.0f ms for one of 10,000\n", best_ms);
+	in_case("%.0f ms for one of 10,000", best_ms);
 	CHECK(best_ms < 200);
 }
 

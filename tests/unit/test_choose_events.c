@@ -1,21 +1,13 @@
 /* What of a recording is shown. */
 #include "report/choose.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 #include "base/log.h"
 #include "options/opttab.h"
 #include "kernel/proto.h"
 #include "script.h"
+#include "words.h"
 
-#define NAME(str)                              \
-	{                                      \
-		(char *)(str), sizeof(str) - 1 \
-	}
+#define NAME(str) ((struct text){ str, sizeof(str) - 1 })
 
 enum { F_CONNECT, F_SEND, F_XMIT, F_CLOSE, F_CNT };
 
@@ -35,9 +27,7 @@ static const char lossless[] = "100 c{ 110 s{ 120 cpu1 tid9 e{ 130 cpu0 tid7 x{ 
 
 static struct text comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 {
-	(void)ctx;
-	(void)time_ns;
-	return tid == 7 ? (struct text)NAME("curl") : (struct text)NAME("nginx: worker p");
+	return tid == 7 ? NAME("curl") : NAME("nginx: worker p");
 }
 
 static struct choose_events *choose(const struct opts *opts, const struct details *details)
@@ -74,120 +64,84 @@ static void check_calls(const struct opts *opts, const struct details *details,
 	choose_events_free(ch);
 }
 
-static void check_script(const struct opts *opts, const char *script, const char *want)
+static void check_script(const char *line, const char *script, const char *want)
 {
+	struct opts opts = opts_of(line);
 	struct event from[16];
 
 	script_begin("csxe");
-	check_calls(opts, NULL, from, script_events(script, from, 16), want);
+	check_calls(&opts, NULL, from, script_events(script, from, 16), want);
+	opts_release(&opts);
 }
 
-static void check_choice(const struct opts *opts, const char *want)
+static void check_choice(const char *line, const char *want)
 {
-	check_script(opts, events, want);
+	check_script(line, events, want);
 }
-
-/* One string in a list of the options. */
-#define LIST(str)                                          \
-	{                                                  \
-		.items = (const char *[]){ str }, .cnt = 1 \
-	}
 
 TEST(choice_by_function)
 {
-	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*") }, "c{ s{ e{ lost3 }s }c }e");
-	check_choice(&(struct opts){ .trace_funcs = LIST("*_xmit [veth]") }, "x{ }x lost3");
-	check_choice(&(struct opts){ .notrace_funcs = LIST("tcp_sendmsg") },
-		     "c{ e{ x{ }x lost3 }c }e");
-	check_choice(&(struct opts){ .trace_funcs = LIST("tcp_*"), .notrace_funcs = LIST("*se*") },
-		     "c{ lost3 }c");
+	check_choice("-T tcp_*", "c{ s{ e{ lost3 }s }c }e");
+	check_choice("-T '*_xmit [veth]'", "x{ }x lost3");
+	check_choice("-N tcp_sendmsg", "c{ e{ x{ }x lost3 }c }e");
+	check_choice("-T tcp_* -N *se*", "c{ lost3 }c");
 	/* that this one was not recorded is as good as left out */
-	check_choice(&(struct opts){ .notrace_funcs = LIST("udp_*") },
-		     "c{ s{ e{ x{ }x lost3 }s }c }e");
+	check_choice("-N udp_*", "c{ s{ e{ x{ }x lost3 }s }c }e");
 }
 
 TEST(choice_by_cpu_and_task)
 {
-	static uint64_t tid = 9;
-
-	check_choice(&(struct opts){ .has_cpus = true, .cpus = { { 1u << 1 } } },
-		     "sure e{ lost3 }e");
-	check_choice(&(struct opts){ .tids = { .items = &tid, .cnt = 1 } }, "e{ lost3 }e");
-	check_choice(&(struct opts){ .comms = LIST("cur?") }, "c{ s{ x{ }x lost3 }s }c");
-	check_choice(&(struct opts){ .comms = LIST("nginx: w*"), .trace_funcs = LIST("tcp_v4_*") },
-		     "lost3");
+	check_choice("-C 1", "sure e{ lost3 }e");
+	check_choice("--tid 9", "e{ lost3 }e");
+	check_choice("--comm cur?", "c{ s{ x{ }x lost3 }s }c");
+	check_choice("--comm 'nginx: w*' -T tcp_v4_*", "lost3");
 	/* the kernel cut that name */
-	check_choice(&(struct opts){ .comms = LIST("nginx: worker process") }, "e{ lost3 }e");
-	check_choice(&(struct opts){ .comms = LIST("nginx: worker") }, "lost3");
+	check_choice("--comm 'nginx: worker process'", "e{ lost3 }e");
+	check_choice("--comm 'nginx: worker'", "lost3");
 }
 
 /* On a CPU outside --cpu, a task may have ended its calls and begun others with the same frames. */
-TEST(choice_by_cpu_pairs_nothing_across_another)
-{
-	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
-
-	check_script(&opts, "100 cpu1 c90{ cpu0 }c90 c90{ cpu1 }c90 cpu0 c90{", "c{ sure }c sure");
-}
+TEST_ONE(choice_by_cpu_pairs_nothing_across_another,
+	 check_script("-C 1", "100 cpu1 c90{ cpu0 }c90 c90{ cpu1 }c90 cpu0 c90{",
+		      "c{ sure }c sure"));
 
 /* Its name at the beginning of a call counts; its name while its calls are in doubt does not matter. */
-TEST(choice_by_name_knows_what_may_be_missing)
-{
-	const struct opts opts = { .comms = LIST("curl") };
-
-	check_script(&opts, "tid9 c{ doubt sure tid7 }c", "doubt sure }c");
-}
+TEST_ONE(choice_by_name_knows_what_may_be_missing,
+	 check_script("--comm curl", "tid9 c{ doubt sure tid7 }c", "doubt sure }c"));
 
 /* A loss ends all open calls: any of them may have returned. */
 TEST(choice_by_root)
 {
-	check_script(&(struct opts){ .graph_funcs = LIST("tcp_sendmsg") }, lossless, "s{ x{ }x }s");
-	check_script(&(struct opts){ .starts.slower_ns = 795 }, lossless, "c{ s{ x{ }x }s }c");
-	check_script(&(struct opts){ .nograph_funcs = LIST("tcp_sendmsg") }, lossless,
-		     "c{ e{ }c }e");
-	check_choice(&(struct opts){ .graph_funcs = LIST("tcp_v4_connect") },
-		     "c{ s{ x{ }x lost3 }s }c");
-	check_choice(&(struct opts){ .graph_funcs = LIST("*_xmit [veth]") }, "x{ }x lost3");
-	check_choice(&(struct opts){ .nograph_funcs = LIST("*_xmit [veth]") },
-		     "c{ s{ e{ lost3 }s }c }e");
+	check_script("-G tcp_sendmsg", lossless, "s{ x{ }x }s");
+	check_script("--slower-than 795ns", lossless, "c{ s{ x{ }x }s }c");
+	check_script("-g tcp_sendmsg", lossless, "c{ e{ }c }e");
+	check_choice("-G tcp_v4_connect", "c{ s{ x{ }x lost3 }s }c");
+	check_choice("-G '*_xmit [veth]'", "x{ }x lost3");
+	check_choice("-g '*_xmit [veth]'", "c{ s{ e{ lost3 }s }c }e");
 	/* a root need not be named by -T */
-	check_script(&(struct opts){ .graph_funcs = LIST("tcp_v4_*"),
-				     .trace_funcs = LIST("veth_xmit") },
-		     lossless, "c{ x{ }x }c");
+	check_script("-G tcp_v4_* -T veth_xmit", lossless, "c{ x{ }x }c");
 	CHECK(!funcs[F_CONNECT].is_start); /* nothing is written to the recording's table */
 }
 
 TEST(choice_by_what_is_not_there)
 {
-	const struct opts bad[] = {
-		{ .trace_funcs = LIST("udp_sendmsg") },
-		{ .trace_funcs = LIST("udp_*") },
-		{ .graph_funcs = LIST("udp_sendmsg") },
-		{ .trace_funcs = LIST("tcp_* [veth]") },
-	};
-	struct choose_events *ch;
-
 	quiet();
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	EACH_PART(line, "-T udp_sendmsg; -T udp_*; -G udp_sendmsg; -T 'tcp_* [veth]'") {
+		struct opts opts = opts_of(line);
 		const struct choose_events_config config = {
-			.opts = &bad[i], .functab = &functab, .path = "rec", .comm = comm_of
+			.opts = &opts, .functab = &functab, .path = "rec", .comm = comm_of
 		};
+		struct choose_events *ch;
 
 		CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
+		opts_release(&opts);
 	}
 	CHECK(!selector_of(&(struct opts){ .graph_depth = 3 }, 0));
 }
 
 /* -g and -N may name what another kernel calls. */
-TEST(nothing_to_leave_out)
-{
-	const struct opts opts = {
-		.notrace_funcs = LIST("udp_*"),
-		.nograph_funcs = LIST("udp_sendmsg"),
-	};
-
-	quiet();
-	check_choice(&opts, "c{ s{ e{ x{ }x lost3 }s }c }e");
-}
+TEST_ONE(nothing_to_leave_out, quiet(),
+	 check_choice("-N udp_* -g udp_sendmsg", "c{ s{ e{ x{ }x lost3 }s }c }e"));
 
 static struct details details;
 
@@ -251,11 +205,10 @@ TEST(choice_by_result)
 static void check_filter(const char *filter, const struct event *calls, size_t cnt,
 			 const char *want)
 {
-	struct opts opts = { 0 };
+	struct opts opts = opts_of(filter);
 
-	CHECK(!filter_parse(&opts.filter, filter));
 	check_calls(&opts, &details, calls, cnt, want);
-	filter_free(opts.filter);
+	opts_release(&opts);
 }
 
 /* connect(len) returns -1 for 5 and 0 for others; send(len) has no result; the others have no len. */
@@ -268,7 +221,7 @@ TEST(choice_by_filter)
 
 	proto.args[0].type = (struct proto_type){ PROTO_UNSIGNED, 4, 0 };
 	begin_values();
-	CHECK(!prototab_keep(details.protos, (struct text)NAME("len"), &proto.args[0].name));
+	CHECK(!prototab_keep(details.protos, NAME("len"), &proto.args[0].name));
 	CHECK(!prototab_add(details.protos, &proto));
 	proto.ret.kind = PROTO_VOID;
 	CHECK(!prototab_add(details.protos, &proto));
@@ -288,20 +241,22 @@ TEST(choice_by_filter)
 		calls[cnt++] = ev;
 	}
 	quiet();
-	check_filter("len == 5", calls, cnt, "c{ }c s{ }s");
-	check_filter("retval < 0 && len > 4", calls, cnt, "c{ }c");
-	check_filter("retval == 0", calls, cnt, "c{ }c");
+	check_filter("--filter 'len == 5'", calls, cnt, "c{ }c s{ }s");
+	check_filter("--filter 'retval < 0 && len > 4'", calls, cnt, "c{ }c");
+	check_filter("--filter 'retval == 0'", calls, cnt, "c{ }c");
 	end_values();
 }
 
 /* Without values, without functions' types, and where no function has a result. */
-static void check_needs(const struct opts *opts, bool needs_result)
+static void check_needs(const char *line, bool needs_result)
 {
+	struct opts opts = opts_of(line);
 	struct choose_events_config config = {
-		.functab = &functab, .path = "rec", .comm = comm_of, .opts = opts
+		.functab = &functab, .path = "rec", .comm = comm_of, .opts = &opts
 	};
 	struct choose_events *ch;
 
+	quiet();
 	CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	begin_values();
 	config.details = &details;
@@ -310,20 +265,8 @@ static void check_needs(const struct opts *opts, bool needs_result)
 	if (needs_result)
 		CHECK(choose_events_new(&ch, &config) == VERDICT_NOTHING);
 	end_values();
+	opts_release(&opts);
 }
 
-TEST(choice_by_result_needs_values)
-{
-	quiet();
-	check_needs(&(struct opts){ .errors_only = true }, false);
-}
-
-TEST(choice_by_filter_needs_values)
-{
-	struct opts opts = { 0 };
-
-	quiet();
-	CHECK(!filter_parse(&opts.filter, "retval < 0"));
-	check_needs(&opts, true);
-	filter_free(opts.filter);
-}
+TEST_ONE(choice_by_result_needs_values, check_needs("--errors-only", false));
+TEST_ONE(choice_by_filter_needs_values, check_needs("--filter 'retval < 0'", true));

@@ -1,14 +1,8 @@
 /* What of a text is shown: the same as of the recording that it was made of. */
 #include "report/choose.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "harness.h"
+#include "scratch.h"
+#include "words.h"
 #include "random.h"
 #include "recording/recfile.h"
 #include "report/report.h"
@@ -19,8 +13,7 @@
 #define DEPTH_MAX 6
 #define EVENT_CNT 300
 
-static char rec_path[] = "/tmp/nfg-choice-rec-XXXXXX";
-static char text_path[] = "/tmp/nfg-choice-text-XXXXXX";
+static const char *rec_path, *text_path;
 
 static struct func funcs[FUNC_CNT];
 static const char *const names[FUNC_CNT] = { "connect", "sendmsg", "xmit", "rcv", "close", "poll" };
@@ -28,8 +21,6 @@ static const struct functab functab = { funcs, FUNC_CNT };
 
 static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {
-	(void)ctx;
-	(void)time_ns;
 	*is_last = true;
 	*name = tid % 2 ? (struct text){ "odd", 3 } : (struct text){ "evening", 7 };
 	return true;
@@ -105,11 +96,11 @@ static void record(uint32_t cpu_cnt, bool migrates)
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
 }
 
-/* Report to @to_path, or return the text. */
+/* Report the recording or the text, to the file. */
 static int report(const struct opts *opts, bool is_text, const struct render_columns *columns,
-		  FILE *to)
+		  int fd)
 {
-	struct output output = { .file.fd = fileno(to) };
+	struct output output = { .file.fd = fd };
 	struct report_stats stats;
 	struct report_config config = {
 		.path = is_text ? text_path : rec_path,
@@ -126,150 +117,70 @@ static int report(const struct opts *opts, bool is_text, const struct render_col
 	return err;
 }
 
-static char *slurp(FILE *file)
+static const char *chosen(const struct opts *opts, bool is_text,
+			  const struct render_columns *columns)
 {
-	struct stat st;
-	char *bytes;
+	int fd = temp_fd();
 
-	CHECK(!fstat(fileno(file), &st));
-	bytes = calloc(1, (size_t)st.st_size + 1);
-	CHECK(bytes && pread(fileno(file), bytes, (size_t)st.st_size, 0) == st.st_size);
-	return bytes;
-}
-
-static char *chosen(const struct opts *opts, bool is_text, const struct render_columns *columns)
-{
-	FILE *file = tmpfile();
-	char *bytes;
-
-	CHECK(file && !report(opts, is_text, columns, file));
-	bytes = slurp(file);
-	return bytes;
-}
-
-static void make_text(const struct render_columns *columns)
-{
-	const struct opts all = { 0 };
-	FILE *file = fopen(text_path, "w+");
-
-	CHECK(file && !report(&all, false, columns, file));
-}
-
-/* One string in a list of the options. */
-#define LIST(str)                                          \
-	{                                                  \
-		.items = (const char *[]){ str }, .cnt = 1 \
-	}
-
-static void check_same(const struct opts *opts, const struct render_columns *columns)
-{
-	char *from_rec = chosen(opts, false, columns);
-	char *from_text = chosen(opts, true, NULL);
-
-	CHECK_STR(from_text, from_rec);
-	free(from_rec);
-	free(from_text);
+	CHECK(!report(opts, is_text, columns, fd));
+	return fd_text(fd);
 }
 
 static void begin(void)
 {
-	CHECK(mkstemp(rec_path) >= 0 && mkstemp(text_path) >= 0);
+	rec_path = temp_file("", 0);
+	text_path = temp_file("", 0);
 	quiet();
 }
+BEFORE(begin);
 
-static void end(void)
+/* The text of a recording, of many, gives with each of the options what that gives. */
+static void check_same(const char *lines, uint32_t cpu_cnt, bool migrates, bool has_task)
 {
-	unlink(rec_path);
-	unlink(text_path);
+	struct render_columns columns = render_columns_default;
+
+	columns.proc = has_task;
+	for (int round = 0; round < 60; round++) {
+		record(cpu_cnt, migrates && round % 2);
+		file_put(text_path, chosen(&(const struct opts){ 0 }, false, &columns));
+		EACH_PART(line, lines) {
+			struct opts opts = opts_of(line);
+
+			CHECK_STR(chosen(&opts, true, NULL), chosen(&opts, false, &columns));
+			opts_release(&opts);
+		}
+	}
 }
 
 TEST(a_text_gives_what_its_recording_gives)
 {
-	static uint64_t tid = 1002;
-	const struct opts list[] = {
-		{ .trace_funcs = LIST("xmit") },
-		{ .notrace_funcs = LIST("xmit") },
-		{ .trace_funcs = LIST("*c*"), .notrace_funcs = LIST("close") },
-		{ .graph_funcs = LIST("sendmsg") },
-		{ .graph_funcs = LIST("sendmsg"), .trace_funcs = LIST("rcv") },
-		{ .graph_funcs = LIST("[cp]*"), .nograph_funcs = LIST("rcv") },
-		{ .nograph_funcs = LIST("sendmsg") },
-		{ .tids = { .items = &tid, .cnt = 1 } },
-		{ .comms = LIST("odd") },
-		{ .comms = LIST("ev*"), .trace_funcs = LIST("*s*") },
-		{ .graph_depth = 2 },
-		{ .graph_depth = 2, .graph_funcs = LIST("poll"), .notrace_funcs = LIST("xmit") },
-	};
-	struct render_columns columns = render_columns_default;
-
-	columns.proc = true;
-	begin();
-	for (int round = 0; round < 60; round++) {
-		record(CPU_CNT, round % 2);
-		make_text(&columns);
-		for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-			check_same(&list[i], &columns);
-	}
-	end();
+	check_same(
+		"-T xmit; -N xmit; -T *c* -N close; -G sendmsg; -G sendmsg -T rcv; -G [cp]* -g rcv; "
+		"-g sendmsg; --tid 1002; --comm odd; --comm ev* -T *s*; -D 2; -D 2 -G poll -N xmit",
+		CPU_CNT, true, true);
 }
 
 /*
  * A leaf's row stands where the call begins, so the text does not say which of two CPUs' start
  * functions ended first.
  */
-TEST(a_text_of_one_cpu_gives_the_same_slow_calls)
-{
-	const struct opts list[] = {
-		{ .starts.slower_ns = 9000 },
-		{ .starts.slower_ns = 20000, .trace_funcs = LIST("*c*") },
-		{ .starts.slower_ns = 5000, .graph_funcs = LIST("rcv") },
-		{ .starts.slower_ns = 5000, .graph_funcs = LIST("rcv"), .graph_depth = 2 },
-	};
-	struct render_columns columns = render_columns_default;
-
-	columns.proc = true;
-	begin();
-	for (int round = 0; round < 60; round++) {
-		record(1, false);
-		make_text(&columns);
-		for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-			check_same(&list[i], &columns);
-	}
-	end();
-}
+TEST_ONE(a_text_of_one_cpu_gives_the_same_slow_calls,
+	 check_same("--slower-than 9us; --slower-than 20us -T *c*; --slower-than 5us -G rcv; "
+		    "--slower-than 5us -G rcv -D 2",
+		    1, false, true));
 
 /* Only banners say which task runs; before the first of them it is unknown. */
-TEST(a_text_without_tasks_gives_the_same_calls)
+TEST_ONE(a_text_without_tasks_gives_the_same_calls,
+	 check_same("-T xmit; -T *c* -N close; -G sendmsg; -g sendmsg; -D 3; -C 1", CPU_CNT, false,
+		    false));
+
+static void check_text(const char *line, const char *trace, const char *want)
 {
-	const struct opts list[] = {
-		{ .trace_funcs = LIST("xmit") },
-		{ .trace_funcs = LIST("*c*"), .notrace_funcs = LIST("close") },
-		{ .graph_funcs = LIST("sendmsg") },
-		{ .nograph_funcs = LIST("sendmsg") },
-		{ .graph_depth = 3 },
-		{ .has_cpus = true, .cpus = { { 1u << 1 } } },
-	};
-	const struct render_columns columns = render_columns_default;
+	struct opts opts = opts_of(line);
 
-	begin();
-	for (int round = 0; round < 60; round++) {
-		record(CPU_CNT, false);
-		make_text(&columns);
-		for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-			check_same(&list[i], &columns);
-	}
-	end();
-}
-
-static void check_text(const struct opts *opts, const char *trace, const char *want)
-{
-	FILE *file = fopen(text_path, "w");
-	char *got;
-
-	CHECK(file && fputs(trace, file) >= 0 && !fclose(file));
-	got = chosen(opts, true, NULL);
-	CHECK_STR(got, want);
-	free(got);
+	file_put(text_path, trace);
+	CHECK_STR(chosen(&opts, true, NULL), want);
+	opts_release(&opts);
 }
 
 TEST(rows_that_are_no_calls_are_kept_where_they_belong)
@@ -283,26 +194,23 @@ TEST(rows_that_are_no_calls_are_kept_where_they_belong)
 				    " 0)               |  /* behind */\n"
 				    " 0)   1.000 us    |  rcv();\n";
 
-	begin();
-	check_text(&(struct opts){ .graph_funcs = LIST("connect") }, trace,
+	check_text("-G connect", trace,
 		   " 0)               |  /* before */\n"
 		   " 0)               |  connect() {\n"
 		   " 0)               |  /* inside */\n"
 		   " 0)   1.000 us    |    xmit();\n"
 		   "CPU:0 [LOST 17 EVENTS]\n"
 		   " 0)   3.000 us    |  }\n");
-	check_text(&(struct opts){ .graph_funcs = LIST("rcv") }, trace,
+	check_text("-G rcv", trace,
 		   "CPU:0 [LOST 17 EVENTS]\n"
 		   " 0)               |  /* behind */\n"
 		   " 0)   1.000 us    |  rcv();\n");
-	check_text(&(struct opts){ .notrace_funcs = LIST("connect"), .nograph_funcs = LIST("rcv") },
-		   trace,
+	check_text("-N connect -g rcv", trace,
 		   " 0)               |  /* before */\n"
 		   " 0)               |  /* inside */\n"
 		   " 0)   1.000 us    |  xmit();\n"
 		   "CPU:0 [LOST 17 EVENTS]\n"
 		   " 0)               |  /* behind */\n");
-	end();
 }
 
 /* Nothing missing is made up: a } of a call that began before the text counts as a call. */
@@ -314,39 +222,29 @@ TEST(a_text_may_begin_and_end_anywhere)
 				    " 0)               |  connect() {\n"
 				    " 0)               |    sendmsg() {\n";
 
-	begin();
-	check_text(&(struct opts){ .notrace_funcs = LIST("xmit") }, trace,
+	check_text("-N xmit", trace,
 		   " 0)   3.000 us    |    } /* sendmsg */\n"
 		   " 0)   9.000 us    |  }\n"
 		   " 0)               |  connect() {\n"
 		   " 0)               |    sendmsg() {\n");
-	check_text(&(struct opts){ .graph_funcs = LIST("sendmsg") }, trace,
-		   " 0)               |  sendmsg() {\n");
+	check_text("-G sendmsg", trace, " 0)               |  sendmsg() {\n");
 	/* a } of a caller ends what it called, whose own } is missing */
-	check_text(&(struct opts){ .graph_funcs = LIST("sendmsg") },
+	check_text("-G sendmsg",
 		   " 0)               |  connect() {\n"
 		   " 0)               |    sendmsg() {\n"
 		   " 0)   9.000 us    |  }\n"
 		   " 0)   1.000 us    |  xmit();\n",
 		   " 0)               |  sendmsg() {\n");
-	check_text(&(struct opts){ .starts.slower_ns = 1 }, trace,
-		   " 0)   1.000 us    |      xmit();\n");
-	end();
+	check_text("--slower-than 1ns", trace, " 0)   1.000 us    |      xmit();\n");
 }
 
 TEST(a_text_is_asked_for_what_it_has)
 {
-	const struct opts bad[] = {
-		{ .trace_funcs = LIST("nosuch") },
-		{ .graph_funcs = LIST("no*") },
-		{ .comms = LIST("curl") },
-	};
-	FILE *file;
+	file_put(text_path, " 0)   1.000 us    |  rcv();\n");
+	EACH_PART(line, "-T nosuch; -G no*; --comm curl") {
+		struct opts opts = opts_of(line);
 
-	begin();
-	file = fopen(text_path, "w");
-	CHECK(file && fputs(" 0)   1.000 us    |  rcv();\n", file) >= 0 && !fclose(file));
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CHECK(report(&bad[i], true, NULL, tmpfile()) == VERDICT_NOTHING);
-	end();
+		CHECK(report(&opts, true, NULL, temp_fd()) == VERDICT_NOTHING);
+		opts_release(&opts);
+	}
 }

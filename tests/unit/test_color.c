@@ -1,7 +1,4 @@
 #include "base/color.h"
-
-#include <stdlib.h>
-
 #include "harness.h"
 
 static struct strbuf text_of(const char *text)

@@ -1,9 +1,5 @@
 /* Patterns of --comm, followed by bits, select what the patterns themselves do. */
 #include "options/opts.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "harness.h"
 #include "random.h"
 
@@ -42,27 +38,20 @@ static bool is_wanted(const char *pattern, const char *name)
 
 static void check_same(const char *pattern, const char *name, const char *older)
 {
-	bool is_same = is_selected(pattern, name, older) == is_wanted(pattern, name);
-
-	if (!is_same)
-		printf("  '%s' and a task '%s'\n", pattern, name);
-	CHECK(is_same);
+	in_case("'%s' and a task '%s'", pattern, name);
+	CHECK(is_selected(pattern, name, older) == is_wanted(pattern, name));
 }
 
 TEST(names_and_patterns)
 {
-	CHECK(is_selected("curl", "curl", ""));
-	CHECK(!is_selected("curl", "curl2", ""));
-	CHECK(!is_selected("curl", "cur", ""));
-	CHECK(!is_selected("curl", "xcurl", ""));
-	CHECK(is_selected("*", "curl", ""));
-	CHECK(is_selected("*", "", ""));
+	CHECK(is_selected("curl", "curl", "") && !is_selected("curl", "curl2", ""));
+	CHECK(!is_selected("curl", "cur", "") && !is_selected("curl", "xcurl", ""));
+	CHECK(is_selected("*", "curl", "") && is_selected("*", "", ""));
 	CHECK(is_selected("worker-*", "worker-", ""));
 	CHECK(is_selected("*:*/1", "kworker:0/1", ""));
 	CHECK(is_selected("kworker/[0-9]*", "kworker/7:1H", ""));
 	CHECK(!is_selected("kworker/[!0-9]*", "kworker/7:1H", ""));
-	CHECK(is_selected("\\*x", "*x", ""));
-	CHECK(is_selected("???", "a b", ""));
+	CHECK(is_selected("\\*x", "*x", "") && is_selected("???", "a b", ""));
 	CHECK(is_selected("[x", "[x", "")); /* closed by nothing */
 	CHECK(is_selected("n\xc3\xa4he", "n\xc3\xa4he", ""));
 }
@@ -127,7 +116,7 @@ TEST(classes_of_characters)
 		char pattern[80] = "";
 
 		for (uint32_t cnt = random_below(5); cnt; cnt--)
-			strcat(pattern, parts[random_below(sizeof(parts) / sizeof(parts[0]))]);
+			strcat(pattern, parts[random_below(CNT_OF(parts))]);
 		random_text(name, "ab1 x]-", 6);
 		check_same(pattern, name, "older");
 	}

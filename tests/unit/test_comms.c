@@ -1,9 +1,4 @@
 #include "harness.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/host.h"
 #include "kernel/comms.h"
 
@@ -16,7 +11,6 @@ static struct nfg_task_rec late; /* found by refill; tid 0: nothing */
 
 static size_t read_name(void *ctx, uint32_t tid, char comm[16])
 {
-	(void)ctx;
 	CHECK(tid == TID);
 	read_cnt++;
 	if (!proc)
@@ -27,7 +21,6 @@ static size_t read_name(void *ctx, uint32_t tid, char comm[16])
 
 static void refill(void *ctx)
 {
-	(void)ctx;
 	if (late.tid)
 		comms_take(comms, &late);
 	late.tid = 0;
@@ -55,21 +48,22 @@ static void free_comms(void)
 }
 AFTER(free_comms);
 
-static void start(const char *now)
+static void start_with(struct comms_source source, const char *now)
 {
-	const struct comms_source source = { .read = read_name, .refill = refill };
-
 	free_comms();
 	CHECK(!comms_new(&comms, &source));
 	proc = now;
 	read_cnt = 0;
 }
 
+static void start(const char *now)
+{
+	start_with((struct comms_source){ .read = read_name, .refill = refill }, now);
+}
+
 static void start_without_proc(void)
 {
-	const struct comms_source none = { 0 };
-
-	CHECK(!comms_new(&comms, &none));
+	start_with((struct comms_source){ 0 }, NULL);
 }
 
 static void check_name(uint64_t time_ns, const char *want)
@@ -81,7 +75,14 @@ static void check_name(uint64_t time_ns, const char *want)
 	CHECK_STR(got, want);
 }
 
-/* "100 born sh" and such are records; "150: sh" is what the task is called then. */
+static void check_place(uint64_t time_ns, uint64_t cgroup_id, uint32_t netns)
+{
+	const struct task_place at = comms_place(comms, TID, time_ns);
+
+	CHECK(at.cgroup_id == cgroup_id && at.netns == netns);
+}
+
+/* "100 born sh" and such are records; then the task is called "150: sh", of process "150#70", and in the place "150@10/1". */
 static void follow(const char *script)
 {
 	static const char *const kinds[] = {
@@ -97,13 +98,23 @@ static void follow(const char *script)
 		unsigned long long time_ns = strtoull(part, &part, 10);
 		size_t k = 0;
 
+		in_case("'%llu%s'", time_ns, part);
 		if (*part == ':') {
 			check_name(time_ns, part + 1 + (part[1] == ' '));
 			continue;
 		}
+		if (*part == '#') {
+			CHECK(comms_process(comms, TID, time_ns) == strtoul(part + 1, NULL, 10));
+			continue;
+		}
+		if (*part == '@') {
+			check_place(time_ns, strtoul(part + 1, NULL, 10),
+				    (uint32_t)strtoul(strchr(part, '/') + 1, NULL, 10));
+			continue;
+		}
 		CHECK(sscanf(part, "%15s %16s", kind, name) >= 1);
 		while (!kinds[k] || strcmp(kinds[k], kind) != 0)
-			CHECK(++k < sizeof(kinds) / sizeof(kinds[0]));
+			CHECK(++k < CNT_OF(kinds));
 		take(time_ns, (enum nfg_task_kind)k, name);
 	}
 }
@@ -112,8 +123,7 @@ TEST(a_task_is_looked_up_once)
 {
 	start("curl");
 	follow("10: curl, 5: curl, 1000: curl");
-	CHECK(read_cnt == 1);
-	CHECK(comms_get(comms, 0, 10).len == 6);
+	CHECK(read_cnt == 1 && comms_get(comms, 0, 10).len == 6);
 	start("curl");
 	follow("5 moved, 10: curl");
 }
@@ -170,12 +180,9 @@ TEST(a_name_read_right_after_a_renaming_may_be_the_old_one)
 	CHECK(read_cnt == 2);
 }
 
-TEST(the_name_by_exec_is_known_at_once)
-{
-	start(NULL);
-	follow("100 born sh, 110 renamed sh, 120 named curl, 105: sh, 115: curl, 130: curl");
-	CHECK(!read_cnt);
-}
+TEST_ONE(the_name_by_exec_is_known_at_once, start(NULL),
+	 follow("100 born sh, 110 renamed sh, 120 named curl, 105: sh, 115: curl, 130: curl"),
+	 CHECK(!read_cnt));
 
 TEST(lost_records_make_no_false_names)
 {
@@ -199,71 +206,54 @@ static uint32_t proc_process;
 
 static uint32_t read_process(void *ctx, uint32_t tid)
 {
-	(void)ctx;
 	CHECK(tid == TID);
 	read_cnt++;
 	return proc_process;
 }
 
+static const struct comms_source with_processes = { .read = read_name,
+						    .read_process = read_process,
+						    .refill = refill };
+
 TEST(processes_of_records_and_of_proc)
 {
-	const struct comms_source source = { .read = read_name,
-					     .read_process = read_process,
-					     .refill = refill };
 	struct nfg_task_rec rec = rec_of(200, NFG_TASK_BORN, "two");
 
-	CHECK(!comms_new(&comms, &source));
-	proc = "one";
+	start_with(with_processes, "one");
 	proc_process = 70;
-	read_cnt = 0;
-	CHECK(comms_process(comms, TID, 50) == 70 && read_cnt == 1);
-	CHECK(comms_process(comms, TID, 60) == 70 && read_cnt == 1);
+	follow("50#70, 60#70");
+	CHECK(read_cnt == 1);
 	rec.tgid = 80; /* the number is used again */
 	comms_take(comms, &rec);
-	CHECK(comms_process(comms, TID, 199) == 70);
-	CHECK(comms_process(comms, TID, 200) == 80);
-	follow("300 renamed two");
-	CHECK(comms_process(comms, TID, 300) == 80);
-	follow("400 ended three, 500 born four"); /* of a record that lacks it */
-	CHECK(comms_process(comms, TID, 450) == 80);
+	follow("199#70, 200#80, 300 renamed two, 300#80");
+	follow("400 ended three, 500 born four, 450#80"); /* of a record that lacks it */
 	CHECK(read_cnt == 1);
 	proc_process = 0; /* it ended meanwhile */
-	CHECK(comms_process(comms, TID, 500) == 0 && comms_process(comms, TID, 510) == 0);
+	follow("500#0, 510#0");
 	CHECK(read_cnt == 2);
 }
 
 /* Another task got the number between the event and the reading of /proc. */
 TEST(process_of_a_later_task_is_not_believed)
 {
-	const struct comms_source source = { .read = read_name,
-					     .read_process = read_process,
-					     .refill = refill };
-
-	CHECK(!comms_new(&comms, &source));
+	start_with(with_processes, NULL);
 	proc_process = 90;
 	late = rec_of(100, NFG_TASK_BORN, "later");
 	late.tgid = 90;
-	CHECK(comms_process(comms, TID, 50) == 0);
-	CHECK(comms_process(comms, TID, 100) == 90);
+	follow("50#0, 100#90");
 }
 
 TEST(processes_of_a_recording)
 {
 	start_without_proc();
 	comms_take_process(comms, TID, 100, 70);
-	follow("100 named one, 50: one");
-	CHECK(comms_process(comms, TID, 50) == 70); /* the first one holds from the beginning */
-	comms_take_process(comms, TID, 200, 80);    /* a task of the same name */
-	follow("200: one");
-	CHECK(comms_process(comms, TID, 199) == 70);
-	CHECK(comms_process(comms, TID, 200) == 80);
-	follow("300 named three"); /* names of a while come first, then processes */
-	follow("400 named four");
+	follow("100 named one, 50: one, 50#70"); /* the first one holds from the beginning */
+	comms_take_process(comms, TID, 200, 80); /* a task of the same name */
+	follow("200: one, 199#70, 200#80");
+	follow("300 named three, 400 named four"); /* names of a while come first, then processes */
 	comms_take_process(comms, TID, 300, 90);
 	comms_take_process(comms, TID, 400, 91);
-	CHECK(comms_process(comms, TID, 299) == 80);
-	CHECK(comms_process(comms, TID, 300) == 90);
-	CHECK(comms_process(comms, TID, 400) == 91);
+	follow("299#80, 300#90, 400#91");
 	CHECK(comms_process(comms, TID + 1, 400) == 0);
 }
 
@@ -271,8 +261,6 @@ static uint32_t changed_cnt;
 
 static void on_changed(void *ctx, uint32_t tid)
 {
-	(void)ctx;
-	(void)tid;
 	changed_cnt++;
 }
 
@@ -290,18 +278,9 @@ static void place(uint64_t time_ns, enum nfg_task_kind kind, uint64_t cgroup_id,
 	comms_take_seen(comms, &seen, on_changed, NULL);
 }
 
-static void check_place(uint64_t time_ns, uint64_t cgroup_id, uint32_t netns)
-{
-	const struct task_place at = comms_place(comms, TID, time_ns);
-
-	CHECK(at.cgroup_id == cgroup_id && at.netns == netns);
-}
-
 TEST(fewer_names_are_kept_where_that_is_asked_for)
 {
-	const struct comms_source source = { .past_max = 2 };
-
-	CHECK(!comms_new(&comms, &source));
+	start_with((struct comms_source){ .past_max = 2 }, NULL);
 	for (uint64_t i = 1; i <= 4; i++)
 		take(i * 100, NFG_TASK_NAMED, i % 2 ? "odd" : "even");
 	comms_trim(comms);
@@ -313,21 +292,17 @@ TEST(a_task_is_followed_to_its_places)
 {
 	start("x");
 	place(100, NFG_TASK_FOUND, 10, 1, false);
-	check_place(50, 10, 1); /* from the beginning */
-	CHECK(comms_process(comms, TID, 50) == TID && !read_cnt);
+	follow("50@10/1, 50#7"); /* from the beginning */
+	CHECK(!read_cnt);
 	follow("50: x");
 	place(200, NFG_TASK_PLACED, 20, 1, false);
-	check_place(199, 10, 1);
-	check_place(200, 20, 1);
-	follow("200: x");
+	follow("199@10/1, 200@20/1, 200: x");
 	place(300, NFG_TASK_RENAMED, 20, 3, false); /* exec behind setns */
-	check_place(299, 20, 1);
-	check_place(300, 20, 3);
+	follow("299@20/1, 300@20/3");
 	place(400, NFG_TASK_ENDED, 1, 3, false); /* the kernel takes it out of its cgroup */
-	check_place(450, 20, 3);
+	follow("450@20/3");
 	place(500, NFG_TASK_BORN, 50, 5, false);
-	check_place(499, 20, 3);
-	check_place(500, 50, 5);
+	follow("499@20/3, 500@50/5");
 }
 
 /* Of a process that moves as a whole the kernel names the first thread only. */
@@ -347,8 +322,7 @@ TEST(threads_move_with_their_process)
 	comms_take_seen(comms, &thread, on_changed, NULL);
 	place(200, NFG_TASK_PLACED, 20, 1, true);
 	CHECK(changed_cnt >= 2);
-	follow("100: x"); /* asked for behind it */
-	check_place(200, 20, 1);
+	follow("100: x, 200@20/1"); /* asked for behind it */
 	CHECK(comms_place(comms, 8, 199).cgroup_id == 10);
 	CHECK(comms_place(comms, 8, 200).cgroup_id == 20 && comms_place(comms, 8, 200).netns == 2);
 	CHECK(comms_place(comms, 9, 200).cgroup_id == 10);
@@ -356,46 +330,36 @@ TEST(threads_move_with_their_process)
 
 TEST(places_of_a_recording)
 {
-	const struct task_place one = { 10, 1 }, two = { 20, 1 };
-
 	start_without_proc();
-	check_place(50, 0, 0);
-	follow("100 named one");
-	comms_take_place(comms, TID, 100, one);
-	check_place(50, 10, 1);
-	follow("200 named one"); /* told once more, for it moved */
-	comms_take_place(comms, TID, 200, two);
-	check_place(199, 10, 1);
-	check_place(200, 20, 1);
+	follow("50@0/0, 100 named one");
+	comms_take_place(comms, TID, 100, (struct task_place){ 10, 1 });
+	follow("50@10/1, 200 named one"); /* told once more, for it moved */
+	comms_take_place(comms, TID, 200, (struct task_place){ 20, 1 });
+	follow("199@10/1, 200@20/1");
 }
 
-static const char *told(uint64_t time_ns, bool want_last)
+static void check_told(uint64_t time_ns, const char *want, bool want_last)
 {
-	static char name[17];
 	struct text text = { NULL, 0 };
 	bool is_last;
+	bool is_new = comms_tell(comms, TID, time_ns, &text, &is_last);
 
-	if (!comms_tell(comms, TID, time_ns, &text, &is_last)) {
-		CHECK(is_last == want_last);
-		return "-";
-	}
-	CHECK(is_last == want_last);
-	memcpy(name, text.ptr, text.len);
-	name[text.len] = '\0';
-	return name;
+	CHECK(is_last == want_last && is_new == (*want != '-'));
+	if (is_new)
+		CHECK_TEXT(text, want);
 }
 
 TEST(each_name_is_told_once)
 {
 	start("two");
 	follow("100 renamed one");
-	CHECK_STR(told(50, false), "one");
-	CHECK_STR(told(60, false), "-");
-	CHECK_STR(told(100, true), "two");
-	CHECK_STR(told(110, true), "-");
+	check_told(50, "one", false);
+	check_told(60, "-", false);
+	check_told(100, "two", true);
+	check_told(110, "-", true);
 	follow("200 born two");
-	CHECK_STR(told(120, false), "-");
-	CHECK_STR(told(200, true), "two");
+	check_told(120, "-", false);
+	check_told(200, "two", true);
 }
 
 TEST(what_is_forgotten_is_not_replaced_by_another_name)

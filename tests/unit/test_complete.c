@@ -1,8 +1,5 @@
 /* What the word at the cursor can be. */
 #include "options/complete.h"
-
-#include <string.h>
-
 #include "harness.h"
 
 #define WORDS_MAX 10
@@ -63,7 +60,7 @@ static void read_line(struct complete_ask *ask, const char *line)
 
 TEST(the_word_at_the_cursor)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(rows); i++) {
 		const struct typed_line *row = &rows[i];
 		struct complete_ask ask;
 		size_t number;
@@ -89,7 +86,5 @@ TEST(candidates_are_fit_to_print)
 	complete_put(&out, &ask, 4, "a\nb", NULL);
 	complete_put(&out, &ask, 4, "a\tb", NULL);
 	complete_put(&out, &ask, 4, "a b", "d\x1b[2J");
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "--x=abc\ta b\n--x=a b\td\\x1b[2J\n");
-	strbuf_release(&out);
+	CHECK_BUF(&out, "--x=abc\ta b\n--x=a b\td\\x1b[2J\n");
 }

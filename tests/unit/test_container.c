@@ -1,10 +1,5 @@
 /* Containers by name and by id, against trees made up in a directory. */
 #include "scope/container.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "fakehost.h"
 #include "harness.h"
 
@@ -20,7 +15,7 @@ static struct container box;
 
 static const struct {
 	const char *path;
-	const char *runtime; /* NULL: no container */
+	const char *runtime;
 	const char *name;
 } path_cases[] = {
 	{ "/system.slice/docker-" ID_A ".scope", "docker", ID_A },
@@ -46,58 +41,43 @@ static const struct {
 	{ "/machine.slice/systemd-nspawn@my\\x2dbox.service", "nspawn", "my-box" },
 	{ "/machine.slice/machine-my\\x2dbox.scope", "machine", "my-box" },
 	{ "/machine.slice/machine-qemu\\x2d1\\x2dvm.scope", "machine", "qemu-1-vm" },
-	{ "/machine.slice/machine-\\x2", NULL, NULL },
 	{ "/machine.slice/machine-a\\x2.scope", "machine", "a\\x2" },
 	{ "/lxc.payload.db", "lxc", "db" },
 	{ "/lxc.payload.proj_db", "lxc", "proj_db" },
 	{ "/lxc/db", "lxc", "db" },
-	/* the monitors beside them, and what only looks like one */
-	{ "/machine.slice/libpod-conmon-" ID_A ".scope", NULL, NULL },
-	{ POD_SLICE "/crio-conmon-" ID_A ".scope", NULL, NULL },
-	{ "/lxc.monitor.db", NULL, NULL },
-	{ "/docker/buildkit", NULL, NULL },
-	{ "/system.slice/docker.service", NULL, NULL },
-	{ "/system.slice/docker-.scope", NULL, NULL },
-	{ "/kubepods.slice/kubepods-burstable.slice", NULL, NULL },
-	{ "/kubepods.slice", NULL, NULL },
-	{ "/lxc.payload.", NULL, NULL },
-	{ "/machine.slice", NULL, NULL },
-	{ "/", NULL, NULL },
-	{ "", NULL, NULL },
 };
+
+/* The monitors beside containers, and what only looks like one. */
+static const char no_containers[] =
+	"/machine.slice/machine-\\x2; /machine.slice/libpod-conmon-" ID_A ".scope; " POD_SLICE
+	"/crio-conmon-" ID_A
+	".scope; /lxc.monitor.db; /docker/buildkit; /system.slice/docker.service; "
+	"/system.slice/docker-.scope; /kubepods.slice/kubepods-burstable.slice; /kubepods.slice; "
+	"/lxc.payload.; /machine.slice; /; ";
 
 TEST(paths_of_all_runtimes)
 {
-	for (size_t i = 0; i < sizeof(path_cases) / sizeof(path_cases[0]); i++) {
-		char name[CONTAINER_NAME_MAX];
-		const char *runtime = container_parse(path_cases[i].path, name);
+	char name[CONTAINER_NAME_MAX];
 
-		if (!runtime != !path_cases[i].runtime)
-			printf("  %s: %s\n", path_cases[i].path, runtime ? runtime : "none");
-		CHECK(!runtime == !path_cases[i].runtime);
-		if (!runtime)
-			continue;
-		CHECK_STR(runtime, path_cases[i].runtime);
-		CHECK_STR(name, path_cases[i].name);
+	EACH(c, path_cases) {
+		in_case("'%s'", c->path);
+		CHECK_STR(container_parse(c->path, name), c->runtime);
+		CHECK_STR(name, c->name);
 	}
+	EACH_PART(path, no_containers)
+		CHECK(!container_parse(path, name));
 }
 
 /* Every layout through the whole resolver: by name, by prefix, by component. */
 TEST(layouts_resolve)
 {
-	for (size_t i = 0; i < sizeof(path_cases) / sizeof(path_cases[0]); i++) {
-		const char *path = path_cases[i].path;
-		const char *name = path_cases[i].name;
-		const char *runtime = path_cases[i].runtime;
-
-		if (!runtime)
-			continue;
-		cgroup_make(path, "12\n");
-		check_container(name, runtime, name, path);
-		check_container(strrchr(path, '/') + 1, runtime, name, path);
-		if (!strcmp(name, ID_A)) {
-			check_container("3f2a", runtime, name, path);
-			check_container("docker://" ID_A, runtime, name, path);
+	EACH(c, path_cases) {
+		cgroup_make(c->path, "12\n");
+		check_container(c->name, c->runtime, c->name, c->path);
+		check_container(strrchr(c->path, '/') + 1, c->runtime, c->name, c->path);
+		if (!strcmp(c->name, ID_A)) {
+			check_container("3f2a", c->runtime, c->name, c->path);
+			check_container("docker://" ID_A, c->runtime, c->name, c->path);
 		}
 		base_remove();
 	}
@@ -116,11 +96,9 @@ static void three_make(void)
 TEST(ambiguous_ids_are_listed)
 {
 	three_make();
-	CHECK(container_ask("3f2a", &box) == -ENOTUNIQ);
-	SAYS("'3f2a' is the beginning of the ids of 2 containers: ");
-	SAYS("3f2a1b0c9d8e (docker, nginx 9)");
-	SAYS("3f2a77aa0011 (podman, a b 44)");
-	SAYS("hint: give more digits of the id\n");
+	CONTAINER_LACKS("3f2a", -ENOTUNIQ, "'3f2a' is the beginning of the ids of 2 containers: ",
+			"3f2a1b0c9d8e (docker, nginx 9)", "3f2a77aa0011 (podman, a b 44)",
+			"hint: give more digits of the id\n");
 	check_container("3f2a7", "podman", ID_B, "/machine.slice/libpod-" ID_B ".scope");
 	check_container("3f2a1", "docker", ID_A, "/system.slice/docker-" ID_A ".scope");
 }
@@ -128,32 +106,24 @@ TEST(ambiguous_ids_are_listed)
 TEST(unknown_names_list_candidates)
 {
 	three_make();
-	CHECK(container_ask("shop", &box) == -ENOENT);
-	SAYS("no container 'shop' in the cgroup tree");
-	SAYS("3f2a1b0c9d8e (docker, nginx 9)");
-	SAYS("web (nspawn, no process)");
-	CHECK(container_ask("3f2", &box) == -ENOENT);
-	SAYS("at least 4 digits");
+	CONTAINER_LACKS("shop", -ENOENT, "no container 'shop' in the cgroup tree",
+			"3f2a1b0c9d8e (docker, nginx 9)", "web (nspawn, no process)");
+	CONTAINER_LACKS("3f2", -ENOENT, "at least 4 digits");
 	CHECK(container_ask("", &box) == -EINVAL);
 	CHECK(container_ask("docker://", &box) == -EINVAL);
 	CHECK(container_ask("nginx", &box) == -ENOENT); /* the host's, not a container */
-	CHECK(container_ask(ID_C, &box) == -ENOENT);
-	SAYS("no container has the id");
+	CONTAINER_LACKS(ID_C, -ENOENT, "no container has the id");
 	check_container("nginx.service", "unit", "nginx.service", "/system.slice/nginx.service");
 }
 
-TEST(no_containers_is_said)
-{
-	CHECK(container_ask("web", &box) == -ENOENT);
-	SAYS("the cgroup tree has no containers");
-}
+TEST_ONE(no_containers_is_said, CHECK(container_ask("web", &box) == -ENOENT),
+	 SAYS("the cgroup tree has no containers"));
 
 TEST(many_candidates_are_cut)
 {
 	for (int i = 0; i < 40; i++)
 		cgroup_make(text_of("/lxc.payload.box%d", i), "");
-	CHECK(container_ask("nobody", &box) == -ENOENT);
-	SAYS(" and 24 more\n");
+	CONTAINER_LACKS("nobody", -ENOENT, " and 24 more\n");
 }
 
 TEST(same_name_twice_is_ambiguous)
@@ -161,11 +131,9 @@ TEST(same_name_twice_is_ambiguous)
 	cgroup_make("/lxc.payload.web", "");
 	cgroup_make("/machine.slice/machine-web.scope", "");
 	cgroup_make("/lxc.payload.web2", "");
-	CHECK(container_ask("web", &box) == -ENOTUNIQ);
-	SAYS("'web' is the name of 2 containers");
-	SAYS("hint: choose one with --cgroup: ");
-	SAYS("/lxc.payload.web");
-	SAYS("/machine.slice/machine-web.scope");
+	CONTAINER_LACKS("web", -ENOTUNIQ, "'web' is the name of 2 containers",
+			"hint: choose one with --cgroup: ", "/lxc.payload.web",
+			"/machine.slice/machine-web.scope");
 	check_container("web2", "lxc", "web2", "/lxc.payload.web2");
 }
 
@@ -173,12 +141,10 @@ TEST(mistyped_names_have_a_suggestion)
 {
 	cgroup_make("/lxc.payload.database", "");
 	cgroup_make("/system.slice/docker-" ID_A ".scope", "");
-	CHECK(container_ask("databsae", &box) == -ENOENT);
-	SAYS("hint: did you mean database? containers here: ");
-	CHECK(container_ask("3f2a1b0c9d8f", &box) == -ENOENT);
-	SAYS("hint: did you mean 3f2a1b0c9d8e? containers here: ");
-	CHECK(container_ask("web", &box) == -ENOENT);
-	SAYS("hint: containers here: ");
+	CONTAINER_LACKS("databsae", -ENOENT, "hint: did you mean database? containers here: ");
+	CONTAINER_LACKS("3f2a1b0c9d8f", -ENOENT,
+			"hint: did you mean 3f2a1b0c9d8e? containers here: ");
+	CONTAINER_LACKS("web", -ENOENT, "hint: containers here: ");
 }
 
 /* A container's name may look like the beginning of an id; a whole name takes precedence. */
@@ -196,8 +162,7 @@ TEST(one_container_may_have_two_cgroups)
 	cgroup_make("/a.slice/docker-" ID_A ".scope/docker/" ID_B, "1\n");
 	cgroup_make("/a.slice/docker-" ID_A ".scope/init/docker-" ID_A ".scope", "1\n");
 	cgroup_make("/b.slice/docker-" ID_A ".scope", "2\n");
-	CHECK(!container_ask("3f2a1b", &box));
-	CHECK(box.cnt == 2);
+	CHECK(!container_ask("3f2a1b", &box) && box.cnt == 2);
 	CHECK(strcmp(box.cgroups[0].path, box.cgroups[1].path));
 	CHECK(box.cgroups[0].level == 2 && box.cgroups[1].level == 2);
 	container_release(&box);
@@ -209,9 +174,7 @@ TEST(strays_are_found_in_proc)
 	process_make(300, "x", "4:memory:/docker/" ID_A "/sub\n0::/\n");
 	process_make(70, "x", "4:memory:/docker/" ID_A "\n0::/\n");
 	process_make(80, "x", "0::/../docker-" ID_C ".scope\n");
-	CHECK(container_ask("3f2a", &box) == -EMEDIUMTYPE);
-	SAYS("container '3f2a' is in cgroup v1 only");
-	SAYS("--netns 70");
-	CHECK(container_ask("beef", &box) == -EMEDIUMTYPE);
-	SAYS("container 'beef' is outside of the cgroup tree");
+	CONTAINER_LACKS("3f2a", -EMEDIUMTYPE, "container '3f2a' is in cgroup v1 only",
+			"--netns 70");
+	CONTAINER_LACKS("beef", -EMEDIUMTYPE, "container 'beef' is outside of the cgroup tree");
 }

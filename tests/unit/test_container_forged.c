@@ -1,11 +1,5 @@
 /* Cgroups that users and containers make, with the ids and names of the host's containers. */
 #include "scope/container.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "fakehost.h"
 #include "harness.h"
 
@@ -67,21 +61,18 @@ TEST(nested_containers_have_no_names)
 }
 
 /* Nobody can tell which of two users has the container; their ids do not, either. */
-TEST(two_users_with_one_id_are_two)
-{
-	cgroup_make(USER "/docker-" ID_A ".scope", "");
-	cgroup_make(OTHER "/docker-" ID_A ".scope", "");
-	CHECK(container_ask("3f2a", &box) == -ENOTUNIQ);
-	SAYS("hint: choose one with --cgroup: " USER "/docker-" ID_A ".scope, " OTHER "/docker-");
-}
+TEST_ONE(two_users_with_one_id_are_two, cgroup_make(USER "/docker-" ID_A ".scope", ""),
+	 cgroup_make(OTHER "/docker-" ID_A ".scope", ""),
+	 CONTAINER_LACKS("3f2a", -ENOTUNIQ,
+			 "hint: choose one with --cgroup: " USER "/docker-" ID_A ".scope, " OTHER
+			 "/docker-"));
 
 TEST(a_users_own_name_is_ambiguous)
 {
 	web_make();
 	cgroup_make(USER "/docker-" ID_B ".scope", "");
 	docker_name("/home/1000/.local/share", ID_B, "web");
-	CHECK(container_ask("web", &box) == -ENOTUNIQ);
-	SAYS("hint: choose one by its id");
+	CONTAINER_LACKS("web", -ENOTUNIQ, "hint: choose one by its id");
 	check_container("3f2a1", "docker", ID_A, WEB);
 }
 

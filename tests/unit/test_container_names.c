@@ -1,12 +1,5 @@
 /* Names of containers and pods, from state directories: recorded ones, and some made up and broken. */
 #include "scope/container.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "base/strbuf.h"
 #include "fakehost.h"
 #include "harness.h"
@@ -16,42 +9,60 @@ BEFORE(host_make);
 
 static struct container box;
 
-#define POD_UID "0a1b2c3d-1111-2222-3333-444455556666"
-#define POD     "/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice"
-#define POD_DIR "/kubepods/burstable/pod" POD_UID
-#define USER    "/user.slice/user-1000.slice/user@1000.service/user.slice"
-
-/* A host with recorded state: a folder of tests/unit/state. */
-static void recorded_make(const char *name)
-{
-	host.state = name;
-}
+#define POD_UID  "0a1b2c3d-1111-2222-3333-444455556666"
+#define POD      "/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice"
+#define POD_DIR  "/kubepods/burstable/pod" POD_UID
+#define WEB_NAME "{\"Name\":\"/web\"}"
+#define USER     "/user.slice/user-1000.slice/user@1000.service/user.slice"
 
 static bool recorded_home_of(uint32_t uid, char *home, size_t size)
 {
 	return snprintf(home, size, "%s/home/%u", host.state, uid) < (int)size;
 }
 
+/* A host with recorded state: a folder of tests/unit/state. */
+static void recorded_make(const char *name)
+{
+	static char state[64];
+
+	snprintf(state, sizeof(state), "tests/unit/state/%s", name);
+	host.state = state;
+	host.home_of = recorded_home_of;
+}
+
 #define DOCKER_WEB  "f39775d6f9cbdb9e255c28bdc06d487e790f79580ec7459c55cbb17920d9ebd7"
 #define DOCKER_RUNS "dca020d27c8f4cfd8e139a8dee2494caa779efbaa1d84e55d692e2387123553c"
 
-TEST(docker_names)
+/* Names of the containers that a recorded host has in these cgroups. */
+struct named {
+	const char *text;
+	const char *runtime;
+	const char *id;
+	const char *path;
+};
+
+static void check_names(const struct named *rows, size_t cnt)
 {
-	recorded_make("tests/unit/state/docker-20.10");
-	cgroup_make("/system.slice/docker-" DOCKER_WEB ".scope", "");
-	cgroup_make("/docker/" DOCKER_RUNS, "");
-	check_container("shop_web", "docker", DOCKER_WEB,
-			"/system.slice/docker-" DOCKER_WEB ".scope");
-	check_container("runs", "docker", DOCKER_RUNS, "/docker/" DOCKER_RUNS);
-	check_container("dca0", "docker", DOCKER_RUNS, "/docker/" DOCKER_RUNS);
+	for (size_t i = 0; i < cnt; i++)
+		cgroup_make(rows[i].path, "");
+	for (size_t i = 0; i < cnt; i++)
+		check_container(rows[i].text, rows[i].runtime, rows[i].id, rows[i].path);
 }
+
+#define NAMES(...)                                         \
+	check_names((const struct named[]){ __VA_ARGS__ }, \
+		    CNT_OF(((const struct named[]){ __VA_ARGS__ })))
+
+TEST_ONE(docker_names, recorded_make("docker-20.10"),
+	 NAMES({ "shop_web", "docker", DOCKER_WEB, "/system.slice/docker-" DOCKER_WEB ".scope" },
+	       { "runs", "docker", DOCKER_RUNS, "/docker/" DOCKER_RUNS },
+	       { "dca0", "docker", DOCKER_RUNS, "/docker/" DOCKER_RUNS }));
 
 TEST(docker_data_root)
 {
 	file_make(text_of("%s/etc/docker/daemon.json", base),
 		  "{ \"debug\": true, \"data-root\": \"/srv/docker\" }");
-	file_make(text_of("%s/srv/docker/containers/" ID_A "/config.v2.json", base),
-		  "{\"Name\":\"/web\"}");
+	file_make(text_of("%s/srv/docker/containers/" ID_A "/config.v2.json", base), WEB_NAME);
 	cgroup_make("/other.slice/" ID_A, ""); /* --cgroup-parent */
 	check_container("web", "docker", ID_A, "/other.slice/" ID_A);
 }
@@ -65,80 +76,51 @@ TEST(docker_data_root)
 
 TEST(podman_names)
 {
-	recorded_make("tests/unit/state/podman-4.3");
+	recorded_make("podman-4.3");
+	/* the second: --cgroups=split, as with quadlets */
 	cgroup_make("/machine.slice/libpod-" PODMAN_WEB ".scope/container", "");
-	cgroup_make(PODMAN_UNIT, ""); /* --cgroups=split, as with quadlets */
-	cgroup_make(PODMAN_DIR "/libpod-" PODMAN_IN ".scope", "");
-	check_container("shop_web", "podman", PODMAN_WEB,
-			"/machine.slice/libpod-" PODMAN_WEB ".scope");
-	check_container("volatile", "podman", PODMAN_VOL, PODMAN_UNIT);
-	check_container("inpod", "podman", PODMAN_IN, PODMAN_DIR "/libpod-" PODMAN_IN ".scope");
+	NAMES({ "shop_web", "podman", PODMAN_WEB, "/machine.slice/libpod-" PODMAN_WEB ".scope" },
+	      { "volatile", "podman", PODMAN_VOL, PODMAN_UNIT },
+	      { "inpod", "podman", PODMAN_IN, PODMAN_DIR "/libpod-" PODMAN_IN ".scope" });
 	check_pod("313e7", PODMAN_POD, PODMAN_DIR);
 	check_pod(PODMAN_POD, PODMAN_POD, PODMAN_DIR);
 }
 
 TEST(containerd_names)
 {
-	recorded_make("tests/unit/state/containerd-1.6");
-	cgroup_make(POD "/cri-containerd-" ID_A ".scope", "");
+	recorded_make("containerd-1.6");
 	cgroup_make(POD "/cri-containerd-" ID_C ".scope", "");
-	check_container("nginx", "containerd", ID_A, POD "/cri-containerd-" ID_A ".scope");
-	check_container("web-0/nginx", "containerd", ID_A, POD "/cri-containerd-" ID_A ".scope");
-	check_container("shop/web-0/nginx", "containerd", ID_A,
-			POD "/cri-containerd-" ID_A ".scope");
-	check_pod("web-0", "shop/web-0", POD); /* its containers name it */
-	check_pod("shop/web-0", "shop/web-0", POD);
-	check_pod(POD_UID, "shop/web-0", POD);
+	NAMES({ "nginx", "containerd", ID_A, POD "/cri-containerd-" ID_A ".scope" },
+	      { "web-0/nginx", "containerd", ID_A, POD "/cri-containerd-" ID_A ".scope" },
+	      { "shop/web-0/nginx", "containerd", ID_A, POD "/cri-containerd-" ID_A ".scope" });
+	EACH_PART(text, "web-0; shop/web-0; " POD_UID) /* its containers name it */
+		check_pod(text, "shop/web-0", POD);
 }
 
-TEST(k3s_names)
-{
-	recorded_make("tests/unit/state/k3s-1.27");
-	cgroup_make(POD_DIR "/" ID_A, "");
-	check_container("nginx", "containerd", ID_A, POD_DIR "/" ID_A);
-	check_pod("shop/web-0", "shop/web-0", POD_DIR);
-}
-
-TEST(kubelet_names)
-{
-	recorded_make("tests/unit/state/kubelet-1.27");
-	cgroup_make(POD_DIR "/" ID_A, "");
-	check_container("nginx", "kubernetes", ID_A, POD_DIR "/" ID_A);
-	check_container("web-0/nginx", "kubernetes", ID_A, POD_DIR "/" ID_A);
-	check_pod("web-0", "shop/web-0", POD_DIR);
-}
+TEST_ONE(k3s_names, recorded_make("k3s-1.27"),
+	 NAMES({ "nginx", "containerd", ID_A, POD_DIR "/" ID_A }),
+	 check_pod("shop/web-0", "shop/web-0", POD_DIR));
+TEST_ONE(kubelet_names, recorded_make("kubelet-1.27"),
+	 NAMES({ "nginx", "kubernetes", ID_A, POD_DIR "/" ID_A },
+	       { "web-0/nginx", "kubernetes", ID_A, POD_DIR "/" ID_A }),
+	 check_pod("web-0", "shop/web-0", POD_DIR));
 
 TEST(crio_names)
 {
-	recorded_make("tests/unit/state/crio-1.24");
-	cgroup_make(POD "/crio-" ID_A ".scope", "");
-	cgroup_make(POD "/crio-" ID_B ".scope", "");
+	recorded_make("crio-1.24");
 	cgroup_make(POD "/crio-" ID_C ".scope", "");
-	check_container("nginx", "cri-o", ID_A, POD "/crio-" ID_A ".scope");
-	check_container("side", "cri-o", ID_B,
-			POD "/crio-" ID_B ".scope"); /* in containers.json only */
+	NAMES({ "nginx", "cri-o", ID_A, POD "/crio-" ID_A ".scope" },
+	      { "side", "cri-o", ID_B, POD "/crio-" ID_B ".scope" }); /* in containers.json only */
 	check_pod("web-0", "shop/web-0", POD);
 }
 
-TEST(docker_of_kubernetes_names)
-{
-	recorded_make("tests/unit/state/docker-20.10-cri");
-	cgroup_make(POD_DIR "/" ID_A, "");
-	check_container("nginx", "docker", ID_A, POD_DIR "/" ID_A);
-	check_pod("shop/web-0", "shop/web-0", POD_DIR);
-}
-
-TEST(nerdctl_names)
-{
-	recorded_make("tests/unit/state/nerdctl-1.4");
-	host.home_of = recorded_home_of;
-	cgroup_make("/default/" ID_A, "");
-	cgroup_make("/system.slice/nerdctl-" ID_B ".scope", "");
-	cgroup_make(USER "/nerdctl-" ID_C ".scope", "");
-	check_container("web", "containerd", ID_A, "/default/" ID_A);
-	check_container("db", "containerd", ID_B, "/system.slice/nerdctl-" ID_B ".scope");
-	check_container("mine", "containerd", ID_C, USER "/nerdctl-" ID_C ".scope");
-}
+TEST_ONE(docker_of_kubernetes_names, recorded_make("docker-20.10-cri"),
+	 NAMES({ "nginx", "docker", ID_A, POD_DIR "/" ID_A }),
+	 check_pod("shop/web-0", "shop/web-0", POD_DIR));
+TEST_ONE(nerdctl_names, recorded_make("nerdctl-1.4"),
+	 NAMES({ "web", "containerd", ID_A, "/default/" ID_A },
+	       { "db", "containerd", ID_B, "/system.slice/nerdctl-" ID_B ".scope" },
+	       { "mine", "containerd", ID_C, USER "/nerdctl-" ID_C ".scope" }));
 
 /* A static pod's uid is a hash without dashes. */
 TEST(static_pods)
@@ -198,26 +180,18 @@ TEST(users_do_not_read_with_roots_rights)
 
 /* ---- hostile and broken files ---- */
 
-static const char *const broken[] = {
-	"",
-	"{",
-	"[]",
-	"null",
-	"{\"Name\":7}",
-	"{\"Name\":\"/web",
-	"{\"Name\":{\"Name\":\"/web\"}}",
-	"{\"Name\":\"/w\\u0000eb\"}",
-	"{\"Name\":\"\"}",
-	"{\"Name\":\"/\"}",
-	"\xff\xfe{\"Name\":\"/web\"}",
-};
+static void docker_make(const char *id, const char *content)
+{
+	cgroup_make(text_of("/docker/%s", id), "");
+	file_make(text_of("%s/var/lib/docker/containers/%s/config.v2.json", base, id), content);
+}
 
 TEST(broken_files_name_nothing)
 {
-	cgroup_make("/docker/" ID_A, "");
-	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
-		file_make(text_of("%s/var/lib/docker/containers/" ID_A "/config.v2.json", base),
-			  broken[i]);
+	EACH_PART(broken, "; {; []; null; {\"Name\":7}; {\"Name\":\"/web; "
+			  "{\"Name\":{\"Name\":\"/web\"}}; {\"Name\":\"/w\\u0000eb\"}; "
+			  "{\"Name\":\"\"}; {\"Name\":\"/\"}; \xff\xfe{\"Name\":\"/web\"}") {
+		docker_make(ID_A, broken);
 		CHECK(container_ask("web", &box) == -ENOENT);
 		check_container("3f2a", "docker", ID_A, "/docker/" ID_A); /* the id still does */
 	}
@@ -260,30 +234,21 @@ TEST(names_too_long_are_none)
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	cgroup_make("/docker/" ID_A, "");
-	file_make(text_of("%s/var/lib/docker/containers/" ID_A "/config.v2.json", base),
-		  text_of("{\"Name\":\"/%s\"}", name));
+	docker_make(ID_A, text_of("{\"Name\":\"/%s\"}", name));
 	CHECK(container_ask(name, &box) == -ENOENT);
 	check_container("3f2a", "docker", ID_A, "/docker/" ID_A);
 }
 
 /* ---- what is said ---- */
 
-static void docker_make(const char *id, const char *name)
-{
-	cgroup_make(text_of("/docker/%s", id), "");
-	file_make(text_of("%s/var/lib/docker/containers/%s/config.v2.json", base, id),
-		  text_of("{\"Name\":\"/%s\"}", name));
-}
-
 TEST(hostile_names_are_escaped)
 {
 	struct container_set set;
 	struct strbuf out = { 0 };
 
-	docker_make(ID_A, "\\u001b[31mred\\n\\u202e x");
-	CHECK(container_ask("nobody", &box) == -ENOENT);
-	SAYS("3f2a1b0c9d8e (docker, \\x1b[31mred\\x0a\\xe2\\x80\\xae x, no process)");
+	docker_make(ID_A, "{\"Name\":\"/\\u001b[31mred\\n\\u202e x\"}");
+	CONTAINER_LACKS("nobody", -ENOENT,
+			"3f2a1b0c9d8e (docker, \\x1b[31mred\\x0a\\xe2\\x80\\xae x, no process)");
 	CHECK(!container_set_read(&host, &set));
 	containers_put(&(struct tablew){ .out = &out }, &set);
 	strbuf_char(&out, '\0');
@@ -293,43 +258,40 @@ TEST(hostile_names_are_escaped)
 		"\n");
 	strbuf_reset(&out);
 	containers_put(&(struct tablew){ .out = &out, .form = TABLE_ARRAY }, &set);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr,
+	CHECK_BUF(&out,
 		  "[\n  {\"runtime\": \"docker\", \"id\": \"" ID_A
 		  "\", \"name\": \"\\u001b[31mred\\u000a\\u202e x\", \"pod\": null, "
 		  "\"namespace\": null, \"pod_uid\": null, \"cgroup\": \"/docker/" ID_A "\"}\n]\n");
-	strbuf_reset(&out);
 	containers_put(&(struct tablew){ .out = &out, .form = TABLE_CSV, .host = "web-1" }, &set);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr,
+	CHECK_BUF(&out,
 		  "host,runtime,id,name,pod,namespace,pod_uid,cgroup\n"
 		  "web-1,docker," ID_A ",\\x1b[31mred\\x0a\\xe2\\x80\\xae x,,,,/docker/" ID_A "\n");
-	strbuf_release(&out);
 	container_set_release(&set);
 }
 
 TEST(ambiguous_names_are_listed)
 {
-	docker_make(ID_A, "web");
+	docker_make(ID_A, WEB_NAME);
 	cgroup_make("/machine.slice/libpod-" ID_C ".scope", "77\n");
 	process_make(77, "nginx", "0::/\n");
 	file_make(text_of("%s/var/lib/containers/storage/overlay-containers/containers.json", base),
 		  "[{\"id\":\"" ID_C "\",\"names\":[\"web\"]}]");
-	CHECK(container_ask("web", &box) == -ENOTUNIQ);
-	SAYS("'web' is the name of 2 containers: 3f2a1b0c9d8e (docker, web, no process), "
-	     "beef00000000 (podman, web, nginx 77)");
-	SAYS("hint: choose one by its id");
+	CONTAINER_LACKS(
+		"web", -ENOTUNIQ,
+		"'web' is the name of 2 containers: 3f2a1b0c9d8e (docker, web, no process), "
+		"beef00000000 (podman, web, nginx 77)",
+		"hint: choose one by its id");
 	check_container("beef", "podman", ID_C, "/machine.slice/libpod-" ID_C ".scope");
 }
 
 TEST(mistyped_names_get_a_suggestion)
 {
-	docker_make(ID_A, "frontend");
+	docker_make(ID_A, "{\"Name\":\"/frontend\"}");
 	cgroup_make("/system.slice/nginx.service", "");
-	CHECK(container_ask("fronted", &box) == -ENOENT);
-	SAYS("hint: did you mean frontend? containers here: 3f2a1b0c9d8e (docker, frontend,");
-	CHECK(container_ask("nginx", &box) == -ENOENT);
-	SAYS("hint: did you mean nginx.service? ");
+	CONTAINER_LACKS(
+		"fronted", -ENOENT,
+		"hint: did you mean frontend? containers here: 3f2a1b0c9d8e (docker, frontend,");
+	CONTAINER_LACKS("nginx", -ENOENT, "hint: did you mean nginx.service? ");
 }
 
 static void two_pods_make(void)
@@ -343,10 +305,9 @@ static void two_pods_make(void)
 TEST(ambiguous_pods_are_listed)
 {
 	two_pods_make();
-	CHECK(pod_ask("web-0", &box) == -ENOTUNIQ);
-	SAYS("'web-0' is the name of 2 pods: " POD_UID " (pod, shop/web-0, no process), ");
-	SAYS("(pod, test/web-0, no process)");
-	SAYS("hint: give NAMESPACE/NAME, or its uid or id");
+	POD_LACKS("web-0", -ENOTUNIQ,
+		  "'web-0' is the name of 2 pods: " POD_UID " (pod, shop/web-0, no process), ",
+		  "(pod, test/web-0, no process)", "hint: give NAMESPACE/NAME, or its uid or id");
 	check_pod("shop/web-0", "shop/web-0", "/kubepods/pod" POD_UID);
 	check_pod("99999999-1111-2222-3333-444455556666", "test/web-0",
 		  "/kubepods/pod99999999-1111-2222-3333-444455556666");
@@ -355,20 +316,19 @@ TEST(ambiguous_pods_are_listed)
 TEST(unknown_pods_list_candidates)
 {
 	two_pods_make();
-	CHECK(pod_ask("web-1", &box) == -ENOENT);
-	SAYS("no pod 'web-1' in the cgroup tree");
-	SAYS("hint: did you mean web-0? pods here: " POD_UID " (pod, shop/web-0, no process), ");
+	POD_LACKS("web-1", -ENOENT, "no pod 'web-1' in the cgroup tree",
+		  "hint: did you mean web-0? pods here: " POD_UID
+		  " (pod, shop/web-0, no process), ");
 	CHECK(pod_ask("prod/web-0", &box) == -ENOENT);
 	CHECK(pod_ask("/web-0", &box) == -ENOENT);
 	CHECK(pod_ask("", &box) == -EINVAL);
-	CHECK(container_ask("web-0", &box) == -ENOENT);
-	SAYS("hint: did you mean --pod web-0? ");
+	CONTAINER_LACKS("web-0", -ENOENT, "hint: did you mean --pod web-0? ");
 }
 
 /* Without a cgroup for the pod, as crictl makes them: each container's counts. */
 TEST(pods_without_a_cgroup)
 {
-	recorded_make("tests/unit/state/containerd-1.6");
+	recorded_make("containerd-1.6");
 	cgroup_make("/k8s.io/" ID_A, "");
 	cgroup_make("/k8s.io/" ID_C, "");
 	CHECK(!pod_ask("shop/web-0", &box));
@@ -379,11 +339,10 @@ TEST(pods_without_a_cgroup)
 
 TEST(names_of_version_1_are_found)
 {
-	docker_make(ID_A, "web");
+	docker_make(ID_A, WEB_NAME);
 	CHECK(!system(text_of("rm -r %s/docker", tree)));
 	process_make(70, "x", "4:memory:/docker/" ID_A "\n0::/\n");
-	CHECK(container_ask("web", &box) == -EMEDIUMTYPE);
-	SAYS("container 'web' is in cgroup v1 only");
+	CONTAINER_LACKS("web", -EMEDIUMTYPE, "container 'web' is in cgroup v1 only");
 }
 
 TEST(the_table_has_all_but_units)
@@ -391,20 +350,18 @@ TEST(the_table_has_all_but_units)
 	struct container_set set;
 	struct strbuf out = { 0 };
 
-	recorded_make("tests/unit/state/containerd-1.6");
+	recorded_make("containerd-1.6");
 	cgroup_make(POD "/cri-containerd-" ID_A ".scope", "");
 	cgroup_make("/lxc.payload.db", "");
 	cgroup_make("/system.slice/nginx.service", "");
 	CHECK(!container_set_read(&host, &set));
 	containers_put(&(struct tablew){ .out = &out }, &set);
-	strbuf_char(&out, '\0');
-	CHECK_STR(
-		out.ptr,
+	CHECK_BUF(
+		&out,
 		"RUNTIME     ID                                    NAME   POD         CGROUP\n"
 		"pod         " POD_UID "  -      shop/web-0  " POD "\n"
 		"containerd  3f2a1b0c9d8e                          nginx  shop/web-0  " POD
 		"/cri-containerd-" ID_A ".scope\n"
 		"lxc         -                                     db     -           /lxc.payload.db\n");
-	strbuf_release(&out);
 	container_set_release(&set);
 }

@@ -1,9 +1,6 @@
 /* What libbpf relocates programs with: the types that they know, out of a kernel's. */
 #include "kernel/kbtf.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include <bpf/btf.h>
 
 #include "harness.h"
@@ -14,8 +11,7 @@ static struct btf *reduced(struct btf *kernel, struct btf *local)
 	struct coretypes types;
 	struct btf *btf;
 
-	CHECK(!coretypes_open(&types));
-	CHECK(!coretypes_write(&types, kernel, local));
+	CHECK(!coretypes_open(&types) && !coretypes_write(&types, kernel, local));
 	btf = btf__parse(types.path, NULL);
 	CHECK(btf);
 	coretypes_close(&types);

@@ -1,9 +1,5 @@
 /* Which functions no program may be attached to. */
 #include "select/names.h"
-
-#include <stddef.h>
-#include <string.h>
-
 #include "harness.h"
 
 static bool is_denied(const char *name, bool by_kprobe)
@@ -11,50 +7,38 @@ static bool is_denied(const char *name, bool by_kprobe)
 	return deny_reason(name, by_kprobe ? DENY_KPROBE : DENY_FENTRY) != NULL;
 }
 
-TEST(locks_are_for_kprobes_their_slow_paths_for_nobody)
+/* Each name, by fentry and by kprobe. */
+static void check_denied(const char *names, bool by_fentry, bool by_kprobe)
 {
-	CHECK(is_denied("_raw_spin_lock_irqsave", false) &&
-	      !is_denied("_raw_spin_lock_irqsave", true));
-	CHECK(!is_denied("_raw_write_unlock_bh", true));
-	CHECK(is_denied("queued_spin_lock_slowpath", true));
-	CHECK(is_denied("native_queued_spin_lock_slowpath", true));
-	CHECK(is_denied("queued_write_lock_slowpath", true));
-	CHECK(!is_denied("lock_sock_nested", false) && !is_denied("mutex_lock", false));
+	EACH_PART(name, names)
+		CHECK(is_denied(name, false) == by_fentry && is_denied(name, true) == by_kprobe);
 }
 
+TEST_ONE(locks_are_for_kprobes_their_slow_paths_for_nobody,
+	 check_denied("_raw_spin_lock_irqsave; _raw_write_unlock_bh", true, false),
+	 check_denied("queued_spin_lock_slowpath; native_queued_spin_lock_slowpath; "
+		      "queued_write_lock_slowpath",
+		      true, true),
+	 check_denied("lock_sock_nested; mutex_lock", false, false));
 TEST(what_programs_call_or_run_in_is_for_nobody)
 {
-	CHECK(is_denied("ktime_get_mono_fast_ns", true) && is_denied("is_endbr", true));
-	CHECK(is_denied("__rcu_read_lock", true) && is_denied("migrate_disable", true));
-	CHECK(is_denied("bpf_prog_run", true) && is_denied("__htab_map_lookup_elem", true) &&
-	      is_denied("__htab_percpu_map_update_elem", true));
-	CHECK(is_denied("check_and_free_fields", true) &&
-	      is_denied("check_and_cancel_fields", true) && is_denied("pcpu_init_value", true));
-	CHECK(is_denied("stack_map_pop_elem", true) && is_denied("__queue_stack_map_get", true));
-	CHECK(is_denied("xen_sched_clock", true) && is_denied("xen_clocksource_get_cycles", true));
+	check_denied(
+		"ktime_get_mono_fast_ns; is_endbr; __rcu_read_lock; migrate_disable; bpf_prog_run; "
+		"__htab_map_lookup_elem; __htab_percpu_map_update_elem; check_and_free_fields; "
+		"check_and_cancel_fields; pcpu_init_value; stack_map_pop_elem; __queue_stack_map_get; "
+		"xen_sched_clock; xen_clocksource_get_cycles",
+		true, true);
 }
 
 /* Each architecture has names of its own for the same. */
-TEST(the_clock_interrupts_and_the_end_of_a_task_are_for_nobody)
-{
-	static const char *const names[] = {
-		"read_tsc",
-		"arch_counter_read",
-		"arch_counter_get_cntvct",
-		"intel_pmu_handle_irq",
-		"armv8pmu_handle_irq",
-		"armpmu_dispatch_irq",
-		"__x64_sys_exit",
-		"__x64_sys_exit_group",
-		"__arm64_sys_exit",
-		"__arm64_sys_exit_group",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		CHECK(is_denied(names[i], true));
-	CHECK(!is_denied("__arm64_sys_sendto", true) &&
-	      !is_denied("arch_timer_handler_virt", true));
-}
+TEST_ONE(the_clock_interrupts_and_the_end_of_a_task_are_for_nobody,
+	 check_denied(
+		 "read_tsc; arch_counter_read; arch_counter_get_cntvct; intel_pmu_handle_irq; "
+		 "armv8pmu_handle_irq; armpmu_dispatch_irq; __x64_sys_exit; __x64_sys_exit_group; "
+		 "__arm64_sys_exit; __arm64_sys_exit_group",
+		 true, true),
+	 CHECK(!is_denied("__arm64_sys_sendto", true) &&
+	       !is_denied("arch_timer_handler_virt", true)));
 
 TEST(what_runs_around_programs_is_for_kprobes_that_take_everything)
 {
@@ -67,12 +51,7 @@ TEST(what_runs_around_programs_is_for_kprobes_that_take_everything)
 	      deny_reason("rcu_note_context_switch", DENY_KPROBE_ALL));
 }
 
-TEST(a_row_that_kprobes_may_have_outranks_those_behind_it)
-{
-	CHECK(is_denied("ktime_get", false) && !is_denied("ktime_get", true));
-	CHECK(is_denied("bpf_skops_parse_hdr", false) && !is_denied("bpf_skops_parse_hdr", true));
-	CHECK(is_denied("__raise_softirq_irqoff", false) &&
-	      !is_denied("__raise_softirq_irqoff", true));
-	CHECK(is_denied("try_to_wake_up", false) && !is_denied("try_to_wake_up", true));
-	CHECK(is_denied("irq_work_queue", true));
-}
+TEST_ONE(a_row_that_kprobes_may_have_outranks_those_behind_it,
+	 check_denied("ktime_get; bpf_skops_parse_hdr; __raise_softirq_irqoff; try_to_wake_up",
+		      true, false),
+	 CHECK(is_denied("irq_work_queue", true)));

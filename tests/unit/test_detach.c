@@ -4,12 +4,8 @@
  */
 #include "attach/detach.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/wait.h>
 
 #include "harness.h"
 #include "base/host.h"
@@ -37,8 +33,7 @@ static void open_all(void)
 		struct fd_list *list = i < LINK_CNT ? &links : &progs;
 		int fds[2];
 
-		CHECK(!pipe2(fds, O_CLOEXEC));
-		CHECK(!fd_list_reserve(list, 1));
+		CHECK(!pipe2(fds, O_CLOEXEC) && !fd_list_reserve(list, 1));
 		fd_list_add(list, fds[1]);
 		ends[i] = fds[0];
 	}
@@ -79,38 +74,27 @@ static pid_t watch(void)
 	_exit(0);
 }
 
-static void check_watched(pid_t pid)
+/* All go, in the right order. Return: what it took. */
+static uint64_t check_detached(bool waits, const volatile int *stops)
 {
+	uint64_t begin_ns, took_ns;
+	pid_t watcher;
 	int status;
 
-	CHECK(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-}
-
-TEST(programs_go_after_all_links)
-{
-	pid_t watcher;
-
 	open_all();
 	watcher = watch();
-	detach(LINK_CNT, true, &stop_cnt);
-	CHECK(!links.cnt && !progs.cnt);
-	check_watched(watcher);
+	begin_ns = host_time_ns();
+	detach(LINK_CNT, waits, stops);
+	took_ns = host_time_ns() - begin_ns;
+	CHECK(!links.cnt && !progs.cnt && waitpid(watcher, &status, 0) == watcher);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	return took_ns;
 }
+
+TEST_ONE(programs_go_after_all_links, check_detached(true, &stop_cnt));
 
 /* Once the links are gone nobody has to wait for the programs. */
-TEST(without_waiting_programs_go_last_too)
-{
-	uint64_t begin_ns = host_time_ns();
-	pid_t watcher;
-
-	open_all();
-	watcher = watch();
-	detach(LINK_CNT, false, &stop_cnt);
-	CHECK(!links.cnt && !progs.cnt);
-	CHECK(host_time_ns() - begin_ns < WAIT_NS);
-	check_watched(watcher);
-}
+TEST_ONE(without_waiting_programs_go_last_too, CHECK(check_detached(false, &stop_cnt) < WAIT_NS));
 
 /* A link that was taken back while attaching leaves a program alone. */
 TEST(programs_without_links_wait_too)
@@ -129,25 +113,16 @@ static volatile int stop_soon;
 
 static void on_alarm(int sig)
 {
-	(void)sig;
 	stop_soon++;
 }
 
 TEST(programs_go_last_in_the_background_too)
 {
-	uint64_t begin_ns = host_time_ns();
-	pid_t watcher;
-
 	if (host_kernel_is_since(7, 2, 10))
 		SKIP("nothing to wait for");
-	open_all();
-	watcher = watch();
 	signal(SIGALRM, on_alarm);
 	ualarm(200000, 0);
-	detach(LINK_CNT, true, &stop_soon);
-	CHECK(!links.cnt && !progs.cnt);
-	CHECK(host_time_ns() - begin_ns < WAIT_NS);
-	check_watched(watcher);
+	CHECK(check_detached(true, &stop_soon) < WAIT_NS);
 }
 
 TEST(nothing_takes_no_time)

@@ -1,25 +1,19 @@
 /* Arguments, callers and results from the events through a recording to the text of its report. */
 #include "format/details.h"
-
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "fakekernel.h"
 #include "options/opts.h"
 #include "recording/recfile.h"
 #include "report/report.h"
+#include "scratch.h"
+#include "script.h"
+#include "words.h"
 
 static struct func funcs[] = {
 	{ .name = { "plain", 5 }, .btf_fd = -1 },
 	{ .name = { "of_skb", 6 }, .btf_fd = -1 },
 };
 static const struct functab functab = { funcs, 2 };
-static char path[] = "/tmp/nfg-details.XXXXXX";
-
-static void remove_path(void)
-{
-	unlink(path);
-}
+static const char *path;
 
 static const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };
 static struct details live;
@@ -28,11 +22,9 @@ static struct details live;
 static void begin(void)
 {
 	const struct details_want want = wants_details(&all);
-	int fd = mkstemp(path);
 
-	CHECK(fd >= 0 && !fchmod(fd, 0644)); /* for who is not root any more */
-	close(fd);
-	atexit(remove_path);
+	path = temp_file("", 0);
+	CHECK(!chmod(path, 0644)); /* for who is not root any more */
 	fake_begin();
 	for (size_t i = 0; i < functab.cnt; i++)
 		fake_func(funcs[i].name.ptr, i ? FAKE_SKB : FAKE_PLAIN);
@@ -54,7 +46,6 @@ AFTER(end);
 
 static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 {
-	(void)ctx;
 	return retaddr_get_new(live.callers, addr, name);
 }
 
@@ -72,17 +63,12 @@ static void write_calls(struct recfile_writer *w)
 		{ .ret = (uint64_t)-22, .has_ret = true },
 		{ .ret = 5, .has_ret = true },
 	};
-	struct event events[] = {
-		{ .time_ns = 1000, .frame = 90 },
-		{ .time_ns = 1200, .frame = 80, .func_id = 1 },
-		{ .time_ns = 1300, .frame = 80, .func_id = 1, .kind = EVENT_EXIT },
-		{ .time_ns = 2000, .frame = 90, .kind = EVENT_EXIT },
-	};
+	struct event events[4];
 
-	for (size_t i = 0; i < 4; i++) {
-		events[i].tid = 7;
+	script_begin("ab");
+	CHECK(script_events("1000 a{ 1200 b{ 1300 }b 2000 }a", events, 4) == 4);
+	for (size_t i = 0; i < 4; i++)
 		events[i].values = values_put(live.values, &calls[i]);
-	}
 	CHECK(!recfile_writer_events(w, events, 4));
 }
 
@@ -109,20 +95,25 @@ static void record(bool is_broken)
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
 }
 
-static void slurp(int fd, char *to, size_t cap)
-{
-	ssize_t len = pread(fd, to, cap - 1, 0);
+static char shown[4096]; /* the rows of the last report */
 
-	CHECK(len >= 0);
-	to[len] = 0;
+/* Blanks before a row belong to its columns. */
+static void take_rows(const char *line)
+{
+	shown[0] = '\0';
+	for (; *line; line += strcspn(line, "\n") + 1) {
+		if (*line != '#')
+			strncat(shown, line + strspn(line, " |"),
+				strcspn(line, "\n") + 1 - strspn(line, " |"));
+	}
 }
 
-/* Return: what report_run does; the rows' text stands in @to. */
-static int report(const struct opts *opts, char *to, size_t cap)
+/* Return: what report_run does. */
+static int report(const struct opts *opts)
 {
 	const struct render_columns columns = { 0 };
-	FILE *file = tmpfile();
-	struct output output = { .file.fd = file ? fileno(file) : -1 };
+	int fd = temp_fd();
+	struct output output = { .file.fd = fd };
 	struct details details;
 	const struct details_want want = wants_details(opts);
 	struct report_stats stats;
@@ -133,14 +124,13 @@ static int report(const struct opts *opts, char *to, size_t cap)
 	};
 	int err;
 
-	CHECK(file && !details_init(&details, &want, NULL));
+	CHECK(!details_init(&details, &want, NULL));
 	CHECK(!sink_format_new(&config.sink, FORMAT_TEXT, &columns, NULL, &output));
 	err = report_run(&config, &stats);
 	CHECK(!output_close(&output));
-	slurp(fileno(file), to, cap);
+	take_rows(fd_text(fd));
 	sink_free(config.sink);
 	details_release(&details);
-	fclose(file);
 	return err;
 }
 
@@ -148,105 +138,68 @@ static const struct {
 	struct opts opts;
 	const char *want;
 } cases[] = {
-	{ { 0 }, "plain() {\n  of_skb();\n}\n" },
-	{ { .has_args = true, .pointers = true }, "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n" },
-	{ { .has_retval = true }, "plain() {\n  of_skb(); /* ret=-22 */\n} /* plain ret=0x5 */\n" },
+	{ { 0 }, "plain() {\nof_skb();\n}\n" },
+	{ { .has_args = true, .pointers = true }, "plain(a=23) {\nof_skb(skb=0x1234);\n}\n" },
+	{ { .has_retval = true }, "plain() {\nof_skb(); /* ret=-22 */\n} /* plain ret=0x5 */\n" },
 	{ { .is_retval_hex = true, .has_retval = true },
-	  "plain() {\n  of_skb(); /* ret=0xffffffea */\n} /* plain ret=0x5 */\n" },
+	  "plain() {\nof_skb(); /* ret=0xffffffea */\n} /* plain ret=0x5 */\n" },
 	{ { .has_retval = true, .is_old_dialect = true },
-	  "plain() {\n  of_skb(); /* = -22 */\n} /* plain = 0x5 */\n" },
+	  "plain() {\nof_skb(); /* = -22 */\n} /* plain = 0x5 */\n" },
 	{ { .has_retaddr = true },
 	  "plain() { /* <-of_skb+0x1/0xfc0 */\n"
-	  "  of_skb(); /* <-plain+0x7/0x40 */\n}\n" },
+	  "of_skb(); /* <-plain+0x7/0x40 */\n}\n" },
 	{ { .has_args = true, .has_retval = true, .has_retaddr = true, .pointers = true },
 	  "plain(a=23) { /* <-of_skb+0x1/0xfc0 */\n"
-	  "  of_skb(skb=0x1234); /* <-plain+0x7/0x40 ret=-22 */\n} /* plain ret=0x5 */\n" },
+	  "of_skb(skb=0x1234); /* <-plain+0x7/0x40 ret=-22 */\n} /* plain ret=0x5 */\n" },
 };
-
-/* Blanks before a row belong to its columns. */
-static const char *rows_of(char *text)
-{
-	char *to = text;
-	char *line = text;
-
-	while (*line) {
-		size_t len = strcspn(line, "\n") + 1;
-
-		if (*line != '#') {
-			size_t skip = strspn(line, " |");
-
-			memmove(to, line + skip, len - skip);
-			to += len - skip;
-		}
-		line += len;
-	}
-	*to = 0;
-	return text;
-}
-
-static void check_rows(char *text, const char *want)
-{
-	char copy[1024];
-
-	snprintf(copy, sizeof(copy), "%s", want);
-	CHECK_STR(rows_of(text), rows_of(copy));
-}
 
 TEST(details_of_a_recording_are_shown_as_asked_for)
 {
-	char text[4096];
-
 	record(false);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		CHECK(!report(&cases[i].opts, text, sizeof(text)));
-		check_rows(text, cases[i].want);
+	EACH(c, cases) {
+		CHECK(!report(&c->opts));
+		CHECK_STR(shown, c->want);
 	}
 }
 
 TEST(details_hide_pointers_from_who_may_not_see_them)
 {
 	const struct opts args = { .has_args = true };
-	char text[4096];
 
 	record(false);
 	CHECK(!seteuid(65534) || geteuid());
-	CHECK(!report(&args, text, sizeof(text)));
-	CHECK(strstr(text, "plain(a=23)") && strstr(text, "of_skb(skb=0x"));
-	CHECK(!strstr(text, "0x1234)"));
-	CHECK(!seteuid(getuid()));
+	CHECK(!report(&args));
+	CHECK(strstr(shown, "plain(a=23)") && strstr(shown, "of_skb(skb=0x"));
+	CHECK(!strstr(shown, "0x1234)") && !seteuid(getuid()));
 }
 
 TEST(details_that_are_damaged_end_the_report)
 {
 	const struct opts none = { 0 };
-	char text[4096];
 
 	record(true);
 	quiet();
-	CHECK(report(&all, text, sizeof(text)) == -EBADMSG);
+	CHECK(report(&all) == -EBADMSG);
 	/* who does not ask for them does not read them */
-	CHECK(!report(&none, text, sizeof(text)));
-	check_rows(text, cases[0].want);
+	CHECK(!report(&none));
+	CHECK_STR(shown, cases[0].want);
 }
 
-/* The rows of a report with these words, of a recording that showed @shown. */
-static void check_report(uint32_t shown, const char *words, const char *want)
+/* The rows of a report with these words, of a recording that showed @as_shown. */
+static void check_report(uint32_t as_shown, const char *words, const char *want)
 {
-	const struct recfile_made made = { .shown = shown };
-	static char line[] = "netfgraph\0report\0x\0--pointers\0--graph-opts";
-	char given[64];
-	char *argv[] = { line, line + 10, line + 17, line + 19, line + 30, given, NULL };
+	const struct recfile_made made = { .shown = as_shown };
+	char line[96];
 	struct opts opts;
-	char text[4096];
 
-	snprintf(given, sizeof(given), "%s", words);
+	snprintf(line, sizeof(line), "report x --pointers --graph-opts %s", words);
+	opts = opts_of(line);
 	made_so = &made;
 	retaddr_forget_given(live.callers); /* each recording has the names */
 	record(false);
 	made_so = NULL;
-	CHECK(!opts_parse(&opts, 6, argv));
-	CHECK(!report(&opts, text, sizeof(text)));
-	check_rows(text, want);
+	CHECK(!report(&opts));
+	CHECK_STR(shown, want);
 	opts_release(&opts);
 }
 
@@ -255,14 +208,13 @@ TEST(details_are_shown_as_they_were_recorded_unless_told_otherwise)
 	const uint32_t both = RECFILE_SHOWS_ARGS | RECFILE_SHOWS_RET;
 
 	check_report(both, "cpu",
-		     "plain(a=23) {\n  of_skb(skb=0x1234); /* ret=-22 */\n} /* plain ret=0x5 */\n");
-	check_report(both, "noargs",
-		     "plain() {\n  of_skb(); /* ret=-22 */\n} /* plain ret=0x5 */\n");
-	check_report(both, "noretval", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
-	check_report(both, "noargs,noretval,noretaddr", "plain() {\n  of_skb();\n}\n");
+		     "plain(a=23) {\nof_skb(skb=0x1234); /* ret=-22 */\n} /* plain ret=0x5 */\n");
+	check_report(both, "noargs", "plain() {\nof_skb(); /* ret=-22 */\n} /* plain ret=0x5 */\n");
+	check_report(both, "noretval", "plain(a=23) {\nof_skb(skb=0x1234);\n}\n");
+	check_report(both, "noargs,noretval,noretaddr", "plain() {\nof_skb();\n}\n");
 	/* what was recorded and not shown is there all the same */
-	check_report(0, "cpu", "plain() {\n  of_skb();\n}\n");
-	check_report(0, "args", "plain(a=23) {\n  of_skb(skb=0x1234);\n}\n");
+	check_report(0, "cpu", "plain() {\nof_skb();\n}\n");
+	check_report(0, "args", "plain(a=23) {\nof_skb(skb=0x1234);\n}\n");
 	check_report(RECFILE_SHOWS_CALLER, "cpu",
-		     "plain() { /* <-of_skb+0x1/0xfc0 */\n  of_skb(); /* <-plain+0x7/0x40 */\n}\n");
+		     "plain() { /* <-of_skb+0x1/0xfc0 */\nof_skb(); /* <-plain+0x7/0x40 */\n}\n");
 }

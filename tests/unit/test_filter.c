@@ -1,12 +1,10 @@
 /* --filter: what is understood, what is refused, and what the instructions find. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <linux/bpf.h>
 
 #include "filter/filter.h"
 #include "harness.h"
+#include "machine.h"
 #include "random.h"
 #include "kernel/proto.h"
 
@@ -70,81 +68,6 @@ static void end(void)
 }
 AFTER(end);
 
-/* ---- a machine for what filters are made of ---- */
-
-static bool holds(uint8_t op, uint64_t a, uint64_t b)
-{
-	switch (op) {
-	case BPF_JA:
-		return true;
-	case BPF_JEQ:
-		return a == b;
-	case BPF_JSET:
-		return a & b;
-	case BPF_JLT:
-		return a < b;
-	case BPF_JGE:
-		return a >= b;
-	case BPF_JSLT:
-		return (int64_t)a < (int64_t)b;
-	default:
-		CHECK(!"a jump that filters have no use for");
-		return false;
-	}
-}
-
-static uint64_t computed(uint8_t op, uint64_t value, int32_t operand)
-{
-	switch (op) {
-	case BPF_MOV:
-		return (uint64_t)(int64_t)operand;
-	case BPF_LSH:
-		return value << operand;
-	case BPF_RSH:
-		return value >> operand;
-	case BPF_ARSH:
-		return (uint64_t)((int64_t)value >> operand);
-	default:
-		CHECK(!"an operation that filters have no use for");
-		return 0;
-	}
-}
-
-/* What the program returns for a call with that context. Jumps go forward only, so it ends. */
-static uint64_t run(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx)
-{
-	uint64_t regs[4] = { 0 };
-
-	for (uint32_t at = 0; at < cnt; at++) {
-		const struct bpf_insn *insn = &insns[at];
-		uint64_t src = BPF_SRC(insn->code) == BPF_X ? regs[insn->src_reg]
-							    : (uint64_t)(int64_t)insn->imm;
-
-		switch (BPF_CLASS(insn->code)) {
-		case BPF_ALU64:
-			regs[insn->dst_reg] =
-				computed(BPF_OP(insn->code), regs[insn->dst_reg], insn->imm);
-			break;
-		case BPF_LDX:
-			CHECK(insn->src_reg == 1 && insn->off % 8 == 0);
-			regs[insn->dst_reg] = ctx[insn->off / 8];
-			break;
-		case BPF_LD:
-			regs[insn->dst_reg] =
-				(uint32_t)insn->imm | (uint64_t)(uint32_t)insns[++at].imm << 32;
-			break;
-		default:
-			if (insn->code == (BPF_JMP | BPF_EXIT))
-				return regs[0];
-			CHECK(insn->off >= 0);
-			if (holds(BPF_OP(insn->code), regs[insn->dst_reg], src))
-				at += (uint32_t)insn->off;
-		}
-	}
-	CHECK(!"ran off its end");
-	return 0;
-}
-
 static bool matches(const char *text, uint32_t func_id, const uint64_t *ctx)
 {
 	struct bpf_insn insns[FILTER_INSN_MAX];
@@ -153,11 +76,10 @@ static bool matches(const char *text, uint32_t func_id, const uint64_t *ctx)
 	uint64_t result;
 	const char *wrong = filter_parse(&filter, text);
 
-	if (wrong)
-		printf("# '%s' %s\n", text, wrong);
+	in_case("'%s': %s", text, wrong ? wrong : "");
 	CHECK(!wrong);
 	CHECK(filter_fits(filter, table, func_id, &missing));
-	result = run(insns, filter_code(filter, table, func_id, insns), ctx);
+	result = run_call(insns, filter_code(filter, table, func_id, insns), ctx);
 	CHECK(result <= 1);
 	CHECK(filter_eval(filter, table, func_id, ctx) == result);
 	filter_free(filter);
@@ -176,58 +98,26 @@ static const uint64_t call[] = { NOISE | 0xffffffff, 100,
 
 TEST(filter_knows_types)
 {
-	static const struct {
-		const char *text;
-		bool want;
-	} table_of[] = {
-		{ "retval < 0", true },
-		{ "retval == -111", true },
-		{ "retval == -ECONNREFUSED", true },
-		{ "retval != -ECONNREFUSED", false },
-		{ "retval >= -ECONNREFUSED", true },
-		{ "retval > -ECONNREFUSED", false },
-		{ "retval <= -112", false },
-		{ "retval == 111", false },
-		{ "fd == -1", true },
-		{ "fd < 0", true },
-		{ "fd==-1&&retval<0", true },
-		{ "len == 100", true },
-		{ "len < 0", false },
-		{ "len > 99", true },
-		{ "len >= 101", false },
-		{ "len == 0x64", true },
-		{ "flag == 0x82", true },
-		{ "flag & 0x80", true },
-		{ "flag & 0x41", false },
-		{ "flag > 100", true },
-		{ "off < -4999999999", true },
-		{ "off == -5000000000", true },
-		{ "off >= -5000000000", true },
-		{ "off > -5000000000", false },
-		{ "skb == 0", false },
-		{ "skb != 0", true },
-		{ "skb == 0xffff888003a1c000", true },
-		{ "skb & 0x8000000000000000", true },
-		{ "skb < 0", false }, /* an address, no error */
-		{ "skb >= 0", true },
-		{ "reason == NO_SOCKET", true },
-		{ "reason == NOT_SPECIFIED", false },
-		{ "reason > NOT_SPECIFIED", true },
-		{ "ok == 1", true },
-		{ "! ok == 1", false },
-		{ "!(len == 100 || fd == 3) || retval == 0", false },
-		{ "len == 1 || len == 100 && fd == 2", false },
-		{ "(len == 1 || len == 100) && fd == -1", true },
-		{ "!!(len == 1 || !(fd == 2))", true },
-	};
+	EACH_PART(text, "retval < 0; retval == -111; retval == -ECONNREFUSED; "
+			"retval >= -ECONNREFUSED; fd == -1; fd < 0; fd==-1&&retval<0; len == 100; "
+			"len > 99; len == 0x64; flag == 0x82; flag & 0x80; flag > 100; "
+			"off < -4999999999; off == -5000000000; off >= -5000000000; skb != 0; "
+			"skb == 0xffff888003a1c000; skb & 0x8000000000000000; skb >= 0; "
+			"reason == NO_SOCKET; reason > NOT_SPECIFIED; ok == 1; "
+			"(len == 1 || len == 100) && fd == -1; !!(len == 1 || !(fd == 2))")
+		CHECK(matches(text, F_TYPES, call));
+	/* skb is an address, no error */
+	EACH_PART(text,
+		  "retval != -ECONNREFUSED; retval > -ECONNREFUSED; retval <= -112; "
+		  "retval == 111; len < 0; len >= 101; flag & 0x41; off > -5000000000; "
+		  "skb == 0; skb < 0; reason == NOT_SPECIFIED; ! ok == 1; "
+		  "!(len == 100 || fd == 3) || retval == 0; len == 1 || len == 100 && fd == 2")
+		CHECK(!matches(text, F_TYPES, call));
+}
 
-	for (size_t i = 0; i < sizeof(table_of) / sizeof(table_of[0]); i++) {
-		bool got = matches(table_of[i].text, F_TYPES, call);
-
-		if (got != table_of[i].want)
-			printf("# %s\n", table_of[i].text);
-		CHECK(got == table_of[i].want);
-	}
+static bool of_pointer(const char *text, uint64_t result)
+{
+	return matches(text, F_POINTER, &result);
 }
 
 TEST(filter_takes_error_pointers_for_negative)
@@ -235,83 +125,56 @@ TEST(filter_takes_error_pointers_for_negative)
 	const uint64_t enomem = (uint64_t)-12, least = (uint64_t)-4095, none = 0,
 		       address = 0xffffc90000001000, beyond = (uint64_t)-4096;
 
-	CHECK(matches("retval < 0", F_POINTER, &enomem) &&
-	      matches("retval < 0", F_POINTER, &least));
-	CHECK(!matches("retval < 0", F_POINTER, &none) &&
-	      !matches("retval < 0", F_POINTER, &address));
-	CHECK(!matches("retval < 0", F_POINTER, &beyond));
-	CHECK(matches("retval == -ENOMEM", F_POINTER, &enomem));
-	CHECK(matches("retval < -11", F_POINTER, &enomem) &&
-	      !matches("retval < -12", F_POINTER, &enomem));
-	CHECK(matches("retval <= -12", F_POINTER, &enomem) &&
-	      matches("retval > -13", F_POINTER, &enomem));
-	CHECK(matches("retval < 1", F_POINTER, &enomem) && matches("retval < 1", F_POINTER, &none));
-	CHECK(!matches("retval < 1", F_POINTER, &address));
-	CHECK(matches("retval > -1", F_POINTER, &address) &&
-	      matches("retval > -1", F_POINTER, &none));
-	CHECK(!matches("retval < -5000", F_POINTER, &enomem) &&
-	      matches("retval >= -5000", F_POINTER, &least));
+	EACH_PART(text, "retval < 0; retval == -ENOMEM; retval < -11; retval <= -12; retval > -13; "
+			"retval < 1")
+		CHECK(of_pointer(text, enomem));
+	EACH_PART(text, "retval < -12; retval < -5000")
+		CHECK(!of_pointer(text, enomem));
+	CHECK(of_pointer("retval < 0", least) && of_pointer("retval >= -5000", least));
+	CHECK(!of_pointer("retval < 0", none) && of_pointer("retval < 1", none));
+	CHECK(!of_pointer("retval < 0", address) && !of_pointer("retval < 1", address));
+	CHECK(!of_pointer("retval < 0", beyond));
+	CHECK(of_pointer("retval > -1", address) && of_pointer("retval > -1", none));
+}
+
+/* What the function lacks for @text; NULL: nothing. */
+static const char *lacked(const char *text, uint32_t func_id)
+{
+	static char lack[64];
+	struct filter *filter;
+	struct text missing;
+	bool fits;
+
+	CHECK(!filter_parse(&filter, text));
+	fits = filter_fits(filter, table, func_id, &missing);
+	if (!fits)
+		snprintf(lack, sizeof(lack), "%.*s", (int)missing.len, missing.ptr);
+	filter_free(filter);
+	return fits ? NULL : lack;
 }
 
 TEST(filter_names_what_a_function_lacks)
 {
-	struct filter *filter;
-	struct text missing;
-
-	CHECK(!filter_parse(&filter, "retval < 0"));
-	CHECK(filter_fits(filter, table, F_TYPES, &missing));
-	CHECK(!filter_fits(filter, table, F_VOID, &missing));
-	CHECK(missing.len == 6 && !memcmp(missing.ptr, "retval", 6));
-	CHECK(!filter_fits(filter, table, F_CNT, &missing));
-	filter_free(filter);
-	CHECK(!filter_parse(&filter, "reason == NO_SUCH"));
-	CHECK(!filter_fits(filter, table, F_TYPES, &missing));
-	CHECK(missing.len == 7 && !memcmp(missing.ptr, "NO_SUCH", 7));
-	filter_free(filter);
-	CHECK(!filter_parse(&filter, "fd == NO_SOCKET")); /* not its enum */
-	CHECK(!filter_fits(filter, table, F_TYPES, &missing));
-	filter_free(filter);
+	CHECK(!lacked("retval < 0", F_TYPES) && lacked("retval < 0", F_CNT));
+	CHECK_STR(lacked("retval < 0", F_VOID), "retval");
+	CHECK_STR(lacked("reason == NO_SUCH", F_TYPES), "NO_SUCH");
+	CHECK(lacked("fd == NO_SOCKET", F_TYPES)); /* not its enum */
 }
 
 TEST(filter_refuses_what_it_does_not_understand)
 {
-	static const char *const bad[] = {
-		"",
-		" ",
-		"retval",
-		"retval <",
-		"retval < x y",
-		"< 0",
-		"retval = 0",
-		"retval == ECONNREFUSED",
-		"fd == 1 && retval != EAGAIN",
-		"retval < 0 &&",
-		"retval < 0 || ",
-		"(retval < 0",
-		"retval < 0)",
-		"retval < 0x",
-		"retval < 12ab",
-		"retval < - 0 1",
-		"retval < -NO_SOCKET",
-		"retval < 9223372036854775807",
-		"retval == 99999999999999999999",
-		"1 < 2",
-		"retval < 0 & 1",
-		"retval && fd == 1",
-		"!",
-		"retval < 0; fd",
-	};
 	char deep[512] = "";
 	char *wide = calloc(1, 8192);
 	struct filter *filter;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		const char *wrong = filter_parse(&filter, bad[i]);
-
-		if (!wrong)
-			printf("# %s\n", bad[i]);
-		CHECK(wrong);
-	}
+	EACH_PART(bad, ";  ; retval; retval <; retval < x y; < 0; retval = 0; "
+		       "retval == ECONNREFUSED; fd == 1 && retval != EAGAIN; retval < 0 &&; "
+		       "retval < 0 || ; (retval < 0; retval < 0); retval < 0x; retval < 12ab; "
+		       "retval < - 0 1; retval < -NO_SOCKET; retval < 9223372036854775807; "
+		       "retval == 99999999999999999999; 1 < 2; retval < 0 & 1; retval && fd == 1; "
+		       "!")
+		CHECK(filter_parse(&filter, bad));
+	CHECK(filter_parse(&filter, "retval < 0; fd"));
 	for (int i = 0; i < 100; i++)
 		strcat(deep, "(");
 	CHECK(filter_parse(&filter, deep));
@@ -383,8 +246,6 @@ TEST(filter_says_what_c_says)
 		char text[1000];
 		bool want = any_filter(text, sizeof(text), 3, fd, flag, off);
 
-		if (matches(text, F_TYPES, ctx) != want)
-			printf("# %s: fd=%d flag=%d off=%lld\n", text, fd, flag, (long long)off);
 		CHECK(matches(text, F_TYPES, ctx) == want);
 	}
 }

@@ -2,18 +2,13 @@
 #include "recording/recorder.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "base/host.h"
+#include "fakehost.h"
 #include "harness.h"
 #include "kernel/comms.h"
 #include "recordings.h"
 #include "reports.h"
-
-AFTER(free_told);
 
 #define RING_BYTES (8u << 20)
 #define SEC        1000000000ull
@@ -22,13 +17,11 @@ static char dir[] = "/tmp/nfg-flight-XXXXXX";
 static struct comms *comms;
 static struct flight *f;
 static struct flight_stats stats;
+static uint64_t clock_ns;
 
 static void remove_all(void)
 {
-	char command[80];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-	if (system(command))
+	if (system(text_of("rm -rf '%s'", dir)))
 		_exit(1);
 }
 AFTER(remove_all);
@@ -64,6 +57,7 @@ static void start(uint64_t window_ns, uint64_t pause_ns, uint64_t disk_bytes)
 	config.pause_ns = pause_ns;
 	config.disk_bytes = disk_bytes;
 	CHECK(!flight_open(&f, &config) && !flight_begin(f));
+	clock_ns = host_time_ns();
 }
 
 static void end(void)
@@ -71,8 +65,6 @@ static void end(void)
 	CHECK(!flight_close(f, &stats));
 	comms_free(comms);
 }
-
-static uint64_t clock_ns;
 
 /* @cnt calls of a microsecond, in @every_ns. */
 static void calls(size_t cnt, uint64_t every_ns)
@@ -87,6 +79,12 @@ static void calls(size_t cnt, uint64_t every_ns)
 		clock_ns += every_ns;
 	}
 	CHECK(!flight_flush(f, 0));
+}
+
+static void flushes(void)
+{
+	for (int i = 0; i < 20; i++)
+		CHECK(!flight_flush(f, 0));
 }
 
 /* The newest file in dir becomes path. Return: how many there are. */
@@ -138,7 +136,6 @@ TEST(too_little_memory_is_said_at_once)
 
 TEST(a_recording_has_what_was_before_and_after)
 {
-	clock_ns = host_time_ns();
 	start(SEC, SEC, 64u << 20);
 	calls(100, 1000); /* too old */
 	chunk();
@@ -150,8 +147,7 @@ TEST(a_recording_has_what_was_before_and_after)
 	chunk();
 	clock_ns += 2 * SEC;
 	calls(50, 1000); /* behind the window, which is seen now */
-	for (int i = 0; i < 20; i++)
-		CHECK(!flight_flush(f, 0));
+	flushes();
 	CHECK(files() == 1);
 	end();
 	CHECK(stats.file_cnt == 1 && files() == 1);
@@ -161,15 +157,13 @@ TEST(a_recording_has_what_was_before_and_after)
 
 TEST(what_happens_in_a_window_or_behind_it_begins_no_other)
 {
-	clock_ns = host_time_ns();
 	start(SEC, 10 * SEC, 64u << 20);
 	calls(5, 1000);
 	CHECK(flight_happened(f, clock_ns));
 	CHECK(!flight_happened(f, clock_ns + 1) && !flight_happened(f, clock_ns + SEC / 2));
 	clock_ns += 2 * SEC;
 	calls(1, 1000);
-	for (int i = 0; i < 20; i++)
-		CHECK(!flight_flush(f, 0));
+	flushes();
 	CHECK(!flight_happened(f, clock_ns));
 	clock_ns += 20 * SEC;
 	calls(1, 1000);
@@ -185,7 +179,6 @@ TEST(memory_holds_the_newest)
 	struct stat st;
 	uint64_t cnt;
 
-	clock_ns = host_time_ns();
 	start(1000 * SEC, SEC, 64u << 20);
 	for (int i = 0; i < 40; i++)
 		calls(100000, 2000);
@@ -200,7 +193,6 @@ TEST(memory_holds_the_newest)
 /* While a recording is written, more is recorded than the memory holds: nothing of its window goes. */
 TEST(what_is_to_be_written_is_not_dropped)
 {
-	clock_ns = host_time_ns();
 	start(10 * SEC, SEC, 64u << 20);
 	calls(200000, 10000); /* 2 s */
 	CHECK(flight_happened(f, clock_ns));
@@ -215,23 +207,20 @@ TEST(what_is_to_be_written_is_not_dropped)
 			CHECK(!flight_events(f, &ev, 1));
 	}
 	end();
-	CHECK(stats.file_cnt == 1 && files() == 1);
-	CHECK(calls_in_newest() == 200001);
+	CHECK(stats.file_cnt == 1 && files() == 1 && calls_in_newest() == 200001);
 }
 
 TEST(old_recordings_make_room)
 {
 	struct stat st;
 
-	clock_ns = host_time_ns();
 	start(SEC, 1, 2500u << 10);
 	for (int i = 0; i < 5; i++) { /* about 800 KiB each */
 		calls(50000, 1000);
 		CHECK(flight_happened(f, clock_ns));
 		clock_ns += 2 * SEC;
 		calls(1, 1000);
-		for (int j = 0; j < 20; j++)
-			CHECK(!flight_flush(f, 0));
+		flushes();
 		clock_ns += SEC;
 	}
 	end();
@@ -245,7 +234,6 @@ TEST(a_directory_has_one_recorder)
 {
 	int fd;
 
-	clock_ns = host_time_ns();
 	start(SEC, SEC, 64u << 20);
 	CHECK(flightfile_dir(dir) == -EBUSY);
 	end();
@@ -257,22 +245,16 @@ TEST(a_directory_has_one_recorder)
 /* Whoever could create a directory, a link to one or a file could read the recordings or have others removed. */
 TEST(what_others_prepared_is_not_taken)
 {
-	char inside[64];
-	char link_name[64];
-	char slash_name[72];
-	char file_name[160];
+	const char *inside = text_of("%s/rec", dir), *link_name = text_of("%s/link", dir);
+	const char *slash_name = text_of("%s/link/", dir);
 	struct flightfile file;
 	int fd;
 
 	CHECK(!chmod(dir, 01777));
-	snprintf(inside, sizeof(inside), "%s/rec", dir);
-	snprintf(link_name, sizeof(link_name), "%s/link", dir);
-	snprintf(slash_name, sizeof(slash_name), "%s/", link_name);
 	fd = flightfile_dir(inside);
 	CHECK(fd >= 0 && !flightfile_begin(&file, fd, 0, 0));
 	flightfile_abandon(&file);
-	snprintf(file_name, sizeof(file_name), "%s/%s", inside, file.part);
-	CHECK(!mknod(file_name, S_IFREG | 0666, 0));
+	CHECK(!mknod(text_of("%s/%s", inside, file.part), S_IFREG | 0666, 0));
 	CHECK(flightfile_begin(&file, fd, 0, 0) == -EEXIST);
 	close(fd);
 	CHECK(!symlink("rec", link_name));
@@ -294,17 +276,13 @@ TEST(what_others_prepared_is_not_taken)
 /* Somebody else's files stay, and links are no recordings. */
 TEST(only_recordings_are_removed)
 {
-	char name[160];
 	int fd;
 
-	snprintf(
-		name, sizeof(name),
-		"cd %s && echo x >keep.rec && echo x >netfgraph-1.rec && ln -s keep.rec netfgraph-0.rec",
-		dir);
-	CHECK(!system(name));
+	CHECK(!system(text_of("cd %s && echo x >keep.rec && echo x >netfgraph-1.rec && "
+			      "ln -s keep.rec netfgraph-0.rec",
+			      dir)));
 	fd = flightfile_dir(dir);
-	CHECK(fd >= 0 && flightfile_room(fd, 100, 10) == 1);
-	CHECK(files() == 2);
+	CHECK(fd >= 0 && flightfile_room(fd, 100, 10) == 1 && files() == 2);
 	close(fd);
 }
 
@@ -318,8 +296,7 @@ TEST(a_full_disk_is_said_and_the_next_one_may_fit)
 	CHECK(fd >= 0 && !flightfile_begin(&file, fd, 0, 0));
 	close(file.fd);
 	file.fd = fd; /* a directory: no write succeeds */
-	CHECK(flightfile_put(&file, segment, 16) == -EBADF);
-	CHECK(files() == 1);
+	CHECK(flightfile_put(&file, segment, 16) == -EBADF && files() == 1);
 	flightfile_abandon(&file);
 	CHECK(files() == 0);
 }

@@ -2,10 +2,6 @@
 #include "format/format.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "formatted.h"
 #include "harness.h"
@@ -185,9 +181,7 @@ static void check_json_text(struct text text, const char *want)
 	struct strbuf out = { 0 };
 
 	jsonw_text(&(struct jsonw){ .out = &out }, text);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, want);
-	strbuf_release(&out);
+	CHECK_BUF(&out, want);
 }
 
 TEST(json_text_of_any_bytes)
@@ -263,11 +257,8 @@ TEST(speedscope_has_no_values)
 	strbuf_release(&out);
 }
 
-TEST(chrome_of_nothing)
-{
-	check_made(&(const struct format_config){ .kind = FORMAT_CHROME }, NULL, 0,
-		   CHROME_HEAD "\n]}\n");
-}
+TEST_ONE(chrome_of_nothing, check_made(&(const struct format_config){ .kind = FORMAT_CHROME }, NULL,
+				       0, CHROME_HEAD "\n]}\n"));
 
 TEST(chrome_tasks)
 {
@@ -346,10 +337,8 @@ TEST(folded_adds_up_and_sorts)
 	CHECK_KIND(FORMAT_FOLDED, rows, "curl;a 7\ncurl;b 11\nx:y\\x0a;b 9\n");
 }
 
-TEST(folded_of_nothing)
-{
-	check_made(&(const struct format_config){ .kind = FORMAT_FOLDED }, NULL, 0, "");
-}
+TEST_ONE(folded_of_nothing,
+	 check_made(&(const struct format_config){ .kind = FORMAT_FOLDED }, NULL, 0, ""));
 
 /* ---- perfetto ---- */
 
@@ -586,7 +575,7 @@ TEST(values_of_events_have_the_types_of_their_kinds)
 	struct strbuf out;
 
 	rows[0].args = args;
-	rows[0].arg_cnt = sizeof(args) / sizeof(args[0]);
+	rows[0].arg_cnt = CNT_OF(args);
 	out = made(&(const struct format_config){ .kind = FORMAT_JSON }, rows, 1);
 	CHECK(strstr(out.ptr, "\"args\":{\"sign\":-22,\"size\":22,\"skb\":\"0x16\",\"is_on\":true,"
 			      "\"why\":\"2 [NAME]\",\"a\\\"b\":3,\"6\":4}"));

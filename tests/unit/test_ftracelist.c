@@ -1,6 +1,5 @@
 /* The kernel's list of functions that can be traced, in a memory made by hand. */
 #include "kernel/ftracelist.h"
-
 #include "fakekernel.h"
 
 struct fake_page {
@@ -133,20 +132,19 @@ TEST(a_list_that_lacks_what_must_be_there_is_none)
 	CHECK(read_list() == -ENOENT); /* nothing */
 }
 
-TEST(a_list_that_leads_astray_is_none)
+static void check_astray(enum place page, uint64_t next, enum place records, uint32_t cnt)
 {
 	begin_list();
-	put_page(PAGE_B, addr_of(PAGE_A), RECORDS_B, 2); /* a circle */
+	put_page(page, next, records, cnt);
 	CHECK(read_list() == -ENOENT);
-	begin_list();
-	put_page(PAGE_B, 0x1000, RECORDS_B, 2); /* to where nothing is */
-	CHECK(read_list() == -ENOENT);
-	begin_list();
-	put_page(PAGE_B, 0, RECORDS_B, 0x7fffffff);
-	CHECK(read_list() == -ENOENT);
-	begin_list();
-	put_page(PAGE_A, 0, RECORDS_A, 3); /* cut by a module that goes */
-	CHECK(read_list() == -ENOENT);
+}
+
+TEST(a_list_that_leads_astray_is_none)
+{
+	check_astray(PAGE_B, addr_of(PAGE_A), RECORDS_B, 2); /* a circle */
+	check_astray(PAGE_B, 0x1000, RECORDS_B, 2);          /* to where nothing is */
+	check_astray(PAGE_B, 0, RECORDS_B, 0x7fffffff);
+	check_astray(PAGE_A, 0, RECORDS_A, 3); /* cut by a module that goes */
 	begin_list();
 	put_start(0x1000);
 	CHECK(read_list() == -ENOENT);

@@ -1,8 +1,5 @@
 /* Which functions are left out when tracing takes too much CPU time, and when a trace must end. */
 #include "trace/governor.h"
-
-#include <string.h>
-
 #include "governed.h"
 #include "harness.h"
 
@@ -40,8 +37,7 @@ TEST(what_is_below_the_limit_goes_on)
 {
 	governed_start(20, 0);
 	for (int i = 0; i < 50; i++) {
-		leaves(2, 9000);
-		CHECK(tick(100, 18000, 2) == GOVERNOR_FINE);
+		CHECK(after("2*9000", 100, 18000, 2) == GOVERNOR_FINE);
 		CHECK(share_pct() == 20);
 	}
 }
@@ -50,8 +46,8 @@ TEST(what_is_above_the_limit_does_not)
 {
 	governed_start(20, 0);
 	for (int i = 0; i < 3; i++) {
-		leaves(2, 9000);
-		CHECK(tick(100, 20100, 0) == (i < 2 ? GOVERNOR_FINE : GOVERNOR_LEAVE_OUT));
+		CHECK(after("2*9000", 100, 20100, 0) ==
+		      (i < 2 ? GOVERNOR_FINE : GOVERNOR_LEAVE_OUT));
 		CHECK(share_pct() == 21);
 	}
 }
@@ -60,49 +56,36 @@ TEST(a_short_peak_is_no_reason)
 {
 	governed_start(20, 0);
 	for (int i = 0; i < 20; i++) {
-		leaves(2, 10);
-		CHECK(tick(100, i % 3 ? 30000 : 0, 0) == GOVERNOR_FINE);
+		CHECK(after("2*10", 100, i % 3 ? 30000 : 0, 0) == GOVERNOR_FINE);
 	}
 }
 
 TEST(the_third_interval_above_it_is_one)
 {
 	governed_start(20, 0);
-	leaves(2, 10);
-	CHECK(tick(100, 30000, 0) == GOVERNOR_FINE);
-	leaves(2, 10);
-	CHECK(tick(100, 30000, 0) == GOVERNOR_FINE);
-	leaves(2, 10);
-	CHECK(tick(100, 30000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*10", 100, 30000, 0) == GOVERNOR_FINE);
+	CHECK(after("2*10", 100, 30000, 0) == GOVERNOR_FINE);
+	CHECK(after("2*10", 100, 30000, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(left_out(), "2");
 }
 
-TEST(the_reader_counts_too)
-{
-	governed_start(20, 0);
-	leaves(3, 500);
-	CHECK(tick(100, 1000, 40) == GOVERNOR_LEAVE_OUT);
-	CHECK(share_pct() == 41);
-}
+TEST_ONE(the_reader_counts_too, governed_start(20, 0),
+	 CHECK(after("3*500", 100, 1000, 40) == GOVERNOR_LEAVE_OUT), CHECK(share_pct() == 41));
 
 /* CPU time of a reader that finds no events is no reason to trace less. */
 TEST(an_idle_reader_stops_nothing)
 {
 	governed_start(5, 0);
 	for (int i = 0; i < 10; i++) {
-		leaves(2, 50);
-		CHECK(tick(100, 100, 40) == GOVERNOR_FINE);
+		CHECK(after("2*50", 100, 100, 40) == GOVERNOR_FINE);
 	}
 }
 
 TEST(hottest_leaves_go_first_and_no_more_than_needed)
 {
 	governed_start(20, 0);
-	leaves(2, 100);
-	leaves(3, 600);
-	leaves(4, 300);
 	/* 60 %: the aim is 14, so 77 of 100 calls must go */
-	CHECK(tick(100, 60000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*100 3*600 4*300", 100, 60000, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(left_out(), "34");
 }
 
@@ -130,31 +113,20 @@ TEST(start_functions_and_those_asked_for_stay)
 }
 
 /* Leaving out rarely called functions, round after round, would never meet the limit. */
-TEST(what_spares_nothing_is_the_end)
-{
-	governed_start(20, 0);
-	leaves(0, 1000);
-	leaves(2, 5);
-	leaves(3, 4);
-	CHECK(tick(100, 90000, 0) == GOVERNOR_STOP);
-}
+TEST_ONE(what_spares_nothing_is_the_end, governed_start(20, 0),
+	 CHECK(after("0*1000 2*5 3*4", 100, 90000, 0) == GOVERNOR_STOP));
 
 /* Functions are detached one by one and still called meanwhile: no reason to leave out others, or to end. */
 TEST(what_is_left_out_already_is_not_judged_again)
 {
 	governed_start(20, 0);
-	leaves(2, 50);
-	leaves(3, 950);
-	CHECK(tick(100, 60000, 30) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*50 3*950", 100, 60000, 30) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(left_out(), "3");
 	for (int i = 0; i < 20; i++) {
-		leaves(2, 50);
-		leaves(3, 950);
-		CHECK(tick(100, 60000, 30) == GOVERNOR_FINE);
+		CHECK(after("2*50 3*950", 100, 60000, 30) == GOVERNOR_FINE);
 		CHECK(share_pct() == 5);
 	}
-	leaves(2, 1000);
-	CHECK(tick(100, 60000, 30) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*1000", 100, 60000, 30) == GOVERNOR_LEAVE_OUT);
 	CHECK(share_pct() == 90);
 	CHECK_STR(left_out(), "2");
 }
@@ -190,8 +162,7 @@ TEST(who_saw_no_call_does_not_judge_at_once)
 	governed_start(20, 0);
 	for (int i = 0; i < 9; i++)
 		CHECK(tick(100, 90000, 0) == GOVERNOR_FINE);
-	leaves(2, 100);
-	CHECK(tick(50, 45000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*100", 50, 45000, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(left_out(), "2");
 	for (int i = 0; i < 9; i++)
 		CHECK(tick(100, 90000, 0) == GOVERNOR_FINE);
@@ -260,22 +231,15 @@ TEST(what_is_spared_is_used_for_more_calls)
 TEST(what_detaching_took_is_not_judged)
 {
 	governed_start(20, 0);
-	leaves(2, 10);
-	CHECK(tick(100, 60000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*10", 100, 60000, 0) == GOVERNOR_LEAVE_OUT);
 	gov.event_cnts[1] += 300000;
 	governor_resume(gov.gv, sample_after(300));
-	leaves(3, 10);
-	CHECK(tick(100, 1000, 0) == GOVERNOR_FINE);
-	CHECK(share_pct() == 1);
+	CHECK(after("3*10", 100, 1000, 0) == GOVERNOR_FINE && share_pct() == 1);
 }
 
-TEST(a_tick_too_soon_says_nothing)
-{
-	governed_start(20, 0);
-	leaves(2, 10);
-	CHECK(tick(50, 90000, 0) == GOVERNOR_FINE);
-	CHECK(tick(50, 0, 0) == GOVERNOR_LEAVE_OUT);
-}
+TEST_ONE(a_tick_too_soon_says_nothing, governed_start(20, 0),
+	 CHECK(after("2*10", 50, 90000, 0) == GOVERNOR_FINE),
+	 CHECK(tick(50, 0, 0) == GOVERNOR_LEAVE_OUT));
 
 TEST(events_that_name_nothing_of_ours_are_ignored)
 {
@@ -311,8 +275,7 @@ TEST(packets_of_others_are_not_charged)
 	for (int i = 0; i < 20; i++) {
 		for (int k = 0; k < 5000; k++)
 			packet(k % 2 ? EVENT_TREE_DROP : EVENT_TREE_UNSURE);
-		leaves(4, 5000);
-		CHECK(tick(100, 40000, 40) == GOVERNOR_FINE);
+		CHECK(after("4*5000", 100, 40000, 40) == GOVERNOR_FINE);
 		/* 10,000 of 40,000 events take 10 of 100 ms, and as much of the reader's time */
 		CHECK(share_pct() == 20);
 	}
@@ -339,14 +302,11 @@ TEST(shares_in_windows_are_of_all_the_time)
 	gov.cpu = 1;
 	governor_set_duty(gov.gv, 20);
 	for (int i = 0; i < 5; i++) {
-		leaves(3, 25000);
-		CHECK(tick(100, 50000, 0) == GOVERNOR_FINE);
+		CHECK(after("3*25000", 100, 50000, 0) == GOVERNOR_FINE);
 		CHECK(share_pct() == 10);
 		gov.now_ns += 400 * MS;
 		governor_pause(gov.gv, 400 * MS);
 	}
 	governor_set_duty(gov.gv, 100);
-	for (int i = 0; i < 3; i++)
-		leaves(3, 25000);
-	CHECK(tick(100, 50000, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("3*75000", 100, 50000, 0) == GOVERNOR_LEAVE_OUT);
 }

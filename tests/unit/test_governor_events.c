@@ -1,8 +1,5 @@
 /* The same for a limit on events a second, alone and beside the one on CPU time. */
 #include "trace/governor.h"
-
-#include <string.h>
-
 #include "governed.h"
 #include "harness.h"
 
@@ -18,8 +15,7 @@ TEST(as_many_events_as_allowed_go_on)
 {
 	governed_start(100, 10000);
 	for (int i = 0; i < 100; i++) {
-		leaves(2, 500);
-		CHECK(tick(100, 90000, 90) == GOVERNOR_FINE);
+		CHECK(after("2*500", 100, 90000, 90) == GOVERNOR_FINE);
 	}
 }
 
@@ -27,13 +23,9 @@ TEST(a_second_with_more_events_leaves_out_before_it_ends)
 {
 	governed_start(100, 5000);
 	for (int i = 0; i < 5; i++) {
-		leaves(3, 350);
-		leaves(4, 150);
-		CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
+		CHECK(after("3*350 4*150", 100, 0, 0) == GOVERNOR_FINE);
 	}
-	leaves(3, 350);
-	leaves(4, 150);
-	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("3*350 4*150", 100, 0, 0) == GOVERNOR_LEAVE_OUT);
 	/* 10,000 a second: the aim is 3,500 */
 	CHECK_STR(left_out(), "3");
 	CHECK(decided().limit == LEFTOUT_EVENTS && decided().max == 5000);
@@ -49,11 +41,9 @@ TEST(a_second_with_more_events_leaves_out_before_it_ends)
 TEST(events_read_late_are_counted_when_they_happened)
 {
 	governed_start(100, 10000);
-	leaves(2, 10000);
-	CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
+	CHECK(after("2*10000", 100, 0, 0) == GOVERNOR_FINE);
 	gov.step_ns /= 2;
-	leaves(2, 20000);
-	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*20000", 100, 0, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK(decided().measured >= 20000 && decided().measured <= 20010);
 }
 
@@ -62,9 +52,7 @@ TEST(a_burst_counts_for_a_tenth_of_a_second)
 {
 	governed_start(100, 1000);
 	gov.step_ns = 1000;
-	leaves(2, 600);
-	leaves(3, 100);
-	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*600 3*100", 100, 0, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK(decided().measured == 14000);
 	CHECK_STR(left_out(), "23");
 }
@@ -79,22 +67,15 @@ TEST(no_second_has_more_than_twice_as_many_unnoticed)
 	leaves(2, 1);
 	gov.event_ns = 950 * MS;
 	gov.step_ns = MS / 100;
-	leaves(2, 499);
-	CHECK(tick(1000, 0, 0) == GOVERNOR_FINE);
+	CHECK(after("2*499", 1000, 0, 0) == GOVERNOR_FINE);
 	gov.event_ns = 1001 * MS;
-	leaves(2, 500);
-	CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
-	leaves(2, 1);
-	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*500", 100, 0, 0) == GOVERNOR_FINE);
+	CHECK(after("2*1", 100, 0, 0) == GOVERNOR_LEAVE_OUT);
 }
 
-TEST(too_many_events_of_functions_that_stay_end_the_trace)
-{
-	governed_start(100, 1000);
-	leaves(1, 600);
-	CHECK(tick(100, 0, 0) == GOVERNOR_STOP);
-	CHECK(decided().is_end && decided().limit == LEFTOUT_EVENTS);
-}
+TEST_ONE(too_many_events_of_functions_that_stay_end_the_trace, governed_start(100, 1000),
+	 CHECK(after("1*600", 100, 0, 0) == GOVERNOR_STOP),
+	 CHECK(decided().is_end &&decided().limit == LEFTOUT_EVENTS));
 
 /* Events that a slow reader gets late still count as recorded. */
 TEST(a_reader_who_waits_does_not_hide_the_events)
@@ -111,19 +92,12 @@ TEST(a_reader_who_waits_does_not_hide_the_events)
 TEST(events_of_what_was_left_out_do_not_count)
 {
 	governed_start(100, 1000);
-	leaves(2, 600);
-	leaves(3, 10);
-	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*600 3*10", 100, 0, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(left_out(), "2");
 	for (int i = 0; i < 10; i++) {
-		leaves(2, 1000);
-		leaves(3, 40);
-		CHECK(tick(100, 0, 0) == GOVERNOR_FINE);
+		CHECK(after("2*1000 3*40", 100, 0, 0) == GOVERNOR_FINE);
 	}
-	leaves(2, 1000);
-	leaves(3, 400);
-	leaves(4, 400);
-	CHECK(tick(100, 0, 0) == GOVERNOR_LEAVE_OUT);
+	CHECK(after("2*1000 3*400 4*400", 100, 0, 0) == GOVERNOR_LEAVE_OUT);
 	CHECK_STR(left_out(), "34");
 }
 
@@ -132,8 +106,7 @@ TEST(the_limit_that_is_exceeded_most_decides)
 {
 	for (uint64_t max = 500; max <= 900; max += 400) {
 		governed_start(10, max);
-		leaves(2, 500);
-		CHECK(tick(100, 90000, 90) == GOVERNOR_LEAVE_OUT);
+		CHECK(after("2*500", 100, 90000, 90) == GOVERNOR_LEAVE_OUT);
 		CHECK(decided().limit == (max == 500 ? LEFTOUT_EVENTS : LEFTOUT_OVERHEAD));
 	}
 }
@@ -151,18 +124,14 @@ TEST(what_is_left_out_is_told_with_its_limit)
 	struct strbuf text = { 0 };
 
 	leftout_text(&text, &lo, &names);
-	strbuf_char(&text, '\0');
-	CHECK_STR(
-		text.ptr,
+	CHECK_BUF(
+		&text,
 		"left out udp_rcv, ip_rcv: the trace records 120000 events a second, --max-events is 50000");
-	strbuf_reset(&text);
 	lo = (struct leftout){
 		.limit = LEFTOUT_OVERHEAD, .measured = 31, .max = 25, .is_end = true
 	};
 	leftout_text(&text, &lo, &names);
-	strbuf_char(&text, '\0');
-	CHECK_STR(
-		text.ptr,
+	CHECK_BUF(
+		&text,
 		"the trace ends, no more functions can be left out: tracing takes 31 % of a CPU's time, --max-overhead is 25");
-	strbuf_release(&text);
 }

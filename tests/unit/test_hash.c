@@ -1,6 +1,4 @@
 /* The table of numbers by hash, and growing arrays, against lists searched from end to end. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -26,8 +24,7 @@ static void compare(const struct hash *h, const struct entry *entries, uint32_t 
 	for (uint32_t at = 0, item; hash_next(h, hash_of(key), &at, &item); idx++) {
 		while (idx < cnt && hash_of(entries[idx].key) != hash_of(key))
 			idx++;
-		CHECK(idx < cnt);
-		CHECK(entries[idx].item == item);
+		CHECK(idx < cnt && entries[idx].item == item);
 	}
 	while (idx < cnt && hash_of(entries[idx].key) != hash_of(key))
 		idx++;

@@ -1,9 +1,5 @@
 /* The clock in a time namespace, against a made-up /proc. */
 #include "base/host.h"
-
-#include <errno.h>
-#include <unistd.h>
-
 #include "fakehost.h"
 #include "harness.h"
 
@@ -27,13 +23,10 @@ static int64_t clock_less_sec(void)
 	return ((int64_t)(plain_ns - found_ns) + 500000000) / 1000000000;
 }
 
-TEST(clock_of_a_time_namespace)
-{
-	time_make("time:[4026532200]", "time:[4026532200]",
-		  "monotonic        1000         0\nboottime            7         0\n");
-	CHECK(!host_find_clock(proc));
-	CHECK(clock_less_sec() == 1000);
-}
+TEST_ONE(clock_of_a_time_namespace,
+	 time_make("time:[4026532200]", "time:[4026532200]",
+		   "monotonic        1000         0\nboottime            7         0\n"),
+	 CHECK(!host_find_clock(proc)), CHECK(clock_less_sec() == 1000));
 
 /* The kernel writes -0.5 s as -1 s and 0.5e9 ns. */
 TEST(clock_that_is_behind)
@@ -42,18 +35,14 @@ TEST(clock_that_is_behind)
 
 	time_make("time:[4026532200]", "time:[4026532200]",
 		  "boottime            7         0\nmonotonic  -41  500000000\n");
-	CHECK(!host_find_clock(proc));
-	CHECK(host_time_ns() > 40000000000ull);
+	CHECK(!host_find_clock(proc) && host_time_ns() > 40000000000ull);
 	sec = clock_less_sec();
 	CHECK(sec >= -41 && sec <= -39);
 }
 
-TEST(clock_of_the_host)
-{
-	time_make("time:[4026531834]", "time:[4026532200]", "monotonic 1000 0\n");
-	CHECK(!host_find_clock(proc));
-	CHECK(clock_less_sec() == 0);
-}
+TEST_ONE(clock_of_the_host,
+	 time_make("time:[4026531834]", "time:[4026532200]", "monotonic 1000 0\n"),
+	 CHECK(!host_find_clock(proc)), CHECK(clock_less_sec() == 0));
 
 TEST(clock_that_cannot_be_told)
 {

@@ -1,7 +1,12 @@
 /* Times at equal distances. */
 #include "base/interval.h"
-
 #include "harness.h"
+
+static void check_advance(struct interval *iv, uint64_t now_ns, uint64_t next_ns)
+{
+	interval_advance(iv, now_ns, now_ns);
+	CHECK(iv->begin_ns == now_ns && iv->next_ns == next_ns);
+}
 
 TEST(intervals_do_not_drift)
 {
@@ -9,14 +14,10 @@ TEST(intervals_do_not_drift)
 
 	interval_begin(&iv, 1000, 100);
 	CHECK(iv.begin_ns == 1000 && iv.next_ns == 1100);
-	interval_advance(&iv, 1107, 1107); /* noticed late */
-	CHECK(iv.begin_ns == 1107 && iv.next_ns == 1200);
-	interval_advance(&iv, 1200, 1200);
-	CHECK(iv.begin_ns == 1200 && iv.next_ns == 1300);
-	interval_advance(&iv, 1650, 1650); /* three went by */
-	CHECK(iv.begin_ns == 1650 && iv.next_ns == 1700);
-	interval_advance(&iv, 1660, 1660); /* early */
-	CHECK(iv.begin_ns == 1660 && iv.next_ns == 1700);
+	check_advance(&iv, 1107, 1200); /* noticed late */
+	check_advance(&iv, 1200, 1300);
+	check_advance(&iv, 1650, 1700); /* three went by */
+	check_advance(&iv, 1660, 1700); /* early */
 }
 
 TEST(intervals_end_with_time)

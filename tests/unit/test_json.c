@@ -1,28 +1,15 @@
 #include "base/json.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
-
-static struct text text(const char *str)
-{
-	return (struct text){ str, strlen(str) };
-}
 
 /* The text of the member "a"; NULL when that is no string. */
 static const char *a_of(const char *doc)
 {
 	static char out[16];
 
-	return json_string(json_member(text(doc), "a"), out, sizeof(out)) ? out : NULL;
+	return json_string(json_member(text_from(doc), "a"), out, sizeof(out)) ? out : NULL;
 }
 
-static const struct {
-	const char *doc;
-	const char *want; /* NULL: no string */
-} string_cases[] = {
+static const struct text_case string_cases[] = {
 	{ "{\"a\":\"x\"}", "x" },
 	{ " {\n\t\"a\" : \"x\" , \"b\":1}\r\n", "x" },
 	{ "{\"b\":{\"a\":\"no\"},\"a\":\"x\"}", "x" },
@@ -66,22 +53,21 @@ static const struct {
 
 TEST(strings_of_members)
 {
-	for (size_t i = 0; i < sizeof(string_cases) / sizeof(string_cases[0]); i++) {
-		const char *got = a_of(string_cases[i].doc);
+	EACH(c, string_cases) {
+		const char *got = a_of(c->in);
 
-		if (!got != !string_cases[i].want)
-			printf("  %s: %s\n", string_cases[i].doc, got ? got : "no string");
-		CHECK(!got == !string_cases[i].want);
+		in_case("%s: %s", c->in, got ? got : "no string");
+		CHECK(!got == !c->want);
 		if (got)
-			CHECK_STR(got, string_cases[i].want);
+			CHECK_STR(got, c->want);
 	}
 }
 
 /* Every beginning of a document ends in time and inside of it: there is nothing behind, not even a NUL. */
 TEST(cut_documents_are_read_to_their_end)
 {
-	for (size_t i = 0; i < sizeof(string_cases) / sizeof(string_cases[0]); i++) {
-		const char *doc = string_cases[i].doc;
+	for (size_t i = 0; i < CNT_OF(string_cases); i++) {
+		const char *doc = string_cases[i].in;
 
 		for (size_t len = 0; len < strlen(doc); len++) {
 			char *copy = memcpy(malloc(len + 1), doc, len);
@@ -98,14 +84,13 @@ TEST(cut_documents_are_read_to_their_end)
 
 TEST(elements_in_order)
 {
-	struct text doc = text("[1, \"b\",{\"c\":[2,3]} ,[]]");
+	struct text doc = text_from("[1, \"b\",{\"c\":[2,3]} ,[]]");
 	const char *const want[] = { "1", "\"b\"", "{\"c\":[2,3]}", "[]" };
 	struct text value;
 	size_t cnt = 0;
 
 	for (size_t at = 0; json_element(doc, &at, &value); cnt++) {
-		CHECK(cnt < 4);
-		CHECK(text_equal(value, text(want[cnt])));
+		CHECK(cnt < 4 && text_equal(value, text_from(want[cnt])));
 	}
 	CHECK(cnt == 4);
 }
@@ -115,19 +100,16 @@ static size_t element_cnt(const char *doc)
 	struct text value;
 	size_t cnt = 0;
 
-	for (size_t at = 0; json_element(text(doc), &at, &value);)
+	for (size_t at = 0; json_element(text_from(doc), &at, &value);)
 		cnt++;
 	return cnt;
 }
 
 TEST(elements_of_what_is_no_array)
 {
-	CHECK(element_cnt("[]") == 0);
-	CHECK(element_cnt("{\"a\":1}") == 0);
-	CHECK(element_cnt("") == 0);
-	CHECK(element_cnt("[1,2") == 2);
-	CHECK(element_cnt("[1,]") == 1);
-	CHECK(element_cnt("[1 2]") == 1);
+	CHECK(element_cnt("[]") == 0 && element_cnt("{\"a\":1}") == 0);
+	CHECK(element_cnt("") == 0 && element_cnt("[1,2") == 2);
+	CHECK(element_cnt("[1,]") == 1 && element_cnt("[1 2]") == 1);
 }
 
 TEST(depth_is_bounded)
@@ -175,19 +157,15 @@ static void check_written(bool is_spaced, const char *want)
 	struct strbuf out = { 0 };
 
 	put_all(&(struct jsonw){ .out = &out, .is_spaced = is_spaced });
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, want);
-	strbuf_release(&out);
+	CHECK_BUF(&out, want);
 }
 
-TEST(commas_and_quotes_are_the_writers)
-{
-	check_written(false, "[\n {\"none\":null,\"numbers\":[18446744073709551615,"
-			     "-9223372036854775808,0],\"a\\\"b\":true},\n \"id \\\\\",1,2]\nnull");
-	check_written(true,
-		      "[\n {\"none\": null, \"numbers\": [18446744073709551615, "
-		      "-9223372036854775808, 0], \"a\\\"b\": true},\n \"id \\\\\", 1,2]\nnull");
-}
+TEST_ONE(commas_and_quotes_are_the_writers,
+	 check_written(false, "[\n {\"none\":null,\"numbers\":[18446744073709551615,"
+			      "-9223372036854775808,0],\"a\\\"b\":true},\n \"id \\\\\",1,2]\nnull"),
+	 check_written(true,
+		       "[\n {\"none\": null, \"numbers\": [18446744073709551615, "
+		       "-9223372036854775808, 0], \"a\\\"b\": true},\n \"id \\\\\", 1,2]\nnull"));
 
 TEST(appended_text_is_escaped_only_where_it_needs_to_be)
 {
@@ -207,7 +185,5 @@ TEST(appended_text_is_escaped_only_where_it_needs_to_be)
 	jsonw_part_since(&w, at);
 	jsonw_quote_end(&w);
 	jsonw_array_end(&w);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "[\"plain=1\",\"a\\\"=1, b\\\\=\\u000a\"]");
-	strbuf_release(&out);
+	CHECK_BUF(&out, "[\"plain=1\",\"a\\\"=1, b\\\\=\\u000a\"]");
 }

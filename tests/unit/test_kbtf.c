@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "kernel/kbtf.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <bpf/btf.h>
 
 #include "harness.h"
+#include "scratch.h"
 
 static struct btf *btf;
 static int number;
@@ -30,17 +27,12 @@ AFTER(end);
 /* Of @types, which go with it. */
 static void kbtf_of(struct btf *types)
 {
-	char path[] = "/tmp/nfg-kbtf-XXXXXX";
-	int fd = mkstemp(path);
 	uint32_t bytes;
 	const void *data = btf__raw_data(types, &bytes);
 
 	end();
-	CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
-	CHECK(!kbtf_new_at(&kb, path));
+	CHECK(!kbtf_new_at(&kb, temp_file(data, bytes)));
 	btf__free(types);
-	close(fd);
-	unlink(path);
 }
 
 /* What BTF of one kernel says of the preemption counter. Return: the variable's id. */
@@ -55,8 +47,7 @@ TEST(counter_is_a_variable_of_its_own)
 	int id = btf__add_var(btf, "__preempt_count", BTF_VAR_GLOBAL_ALLOCATED, number);
 	uint32_t offset = 7;
 
-	CHECK(counter_in(&offset) == (uint32_t)id);
-	CHECK(!offset);
+	CHECK(counter_in(&offset) == (uint32_t)id && !offset);
 }
 
 /* struct pcpu_hot { union { struct { void *current_task; int preempt_count; }; char pad[]; }; } */
@@ -76,8 +67,7 @@ TEST(counter_is_a_member_of_what_has_no_name)
 	btf__add_field(btf, "before", ptr, 0, 0);
 	btf__add_field(btf, NULL, outer, 64, 0);
 	id = btf__add_var(btf, "pcpu_hot", BTF_VAR_GLOBAL_ALLOCATED, id);
-	CHECK(counter_in(&offset) == (uint32_t)id);
-	CHECK(offset == 16);
+	CHECK(counter_in(&offset) == (uint32_t)id && offset == 16);
 }
 
 TEST(counter_is_not_in_every_kernels_types)
@@ -85,8 +75,7 @@ TEST(counter_is_not_in_every_kernels_types)
 	uint32_t offset = 7;
 
 	btf__add_var(btf, "preempt_count", BTF_VAR_GLOBAL_ALLOCATED, number);
-	CHECK(!counter_in(&offset));
-	CHECK(offset == 7);
+	CHECK(!counter_in(&offset) && offset == 7);
 }
 
 TEST(a_tracepoint_is_the_typedef_of_its_programs)
@@ -134,6 +123,11 @@ static void func_add(const char *name, int ret, int first_arg, int second_arg)
 	btf__add_func(btf, name, BTF_FUNC_STATIC, proto);
 }
 
+static enum kbtf_entry entry_of(const char *name)
+{
+	return kbtf_driver_entry(kb, kbtf_next(kb, name, NULL));
+}
+
 TEST(entries_of_drivers_by_type)
 {
 	int flag = btf__add_int(btf, "_Bool", 1, BTF_INT_BOOL);
@@ -142,16 +136,6 @@ TEST(entries_of_drivers_by_type)
 	int napi = btf__add_ptr(btf, btf__add_struct(btf, "napi_struct", 8));
 	int sent = btf__add_typedef(btf, "netdev_tx_t", number);
 	int handled = btf__add_typedef(btf, "rx_handler_result_t", number);
-	static const struct {
-		const char *name;
-		enum kbtf_entry entry;
-	} want[] = {
-		{ "start_xmit", KBTF_XMIT },     { "virtnet_poll", KBTF_POLL },
-		{ "br_handle", KBTF_RECEIVE },   { "int_xmit", KBTF_NO_ENTRY },
-		{ "other_xmit", KBTF_NO_ENTRY }, { "napi_complete_done", KBTF_NO_ENTRY },
-		{ "poll_one", KBTF_NO_ENTRY },   { "__napi_poll", KBTF_NO_ENTRY },
-		{ "free_skb", KBTF_NO_ENTRY },   { "damaged", KBTF_NO_ENTRY },
-	};
 
 	func_add("start_xmit", sent, skb, dev);
 	func_add("virtnet_poll", number, napi, number);
@@ -164,8 +148,12 @@ TEST(entries_of_drivers_by_type)
 	func_add("free_skb", 0, skb, 0);
 	func_add("damaged", 9999, skb, dev); /* no such type */
 	kbtf_of(btf);
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		CHECK(kbtf_driver_entry(kb, kbtf_next(kb, want[i].name, NULL)) == want[i].entry);
+	CHECK(entry_of("start_xmit") == KBTF_XMIT && entry_of("virtnet_poll") == KBTF_POLL);
+	CHECK(entry_of("br_handle") == KBTF_RECEIVE);
+	EACH_PART(
+		name,
+		"int_xmit; other_xmit; napi_complete_done; poll_one; __napi_poll; free_skb; damaged")
+		CHECK(entry_of(name) == KBTF_NO_ENTRY);
 }
 
 /* u64 (struct clocksource *), whatever it is called. */
@@ -173,14 +161,6 @@ TEST(clocks_by_type)
 {
 	int wide = btf__add_typedef(btf, "u64", btf__add_int(btf, "long long unsigned int", 8, 0));
 	int clock = btf__add_ptr(btf, btf__add_struct(btf, "clocksource", 8));
-	static const struct {
-		const char *name;
-		bool reads_clock;
-	} want[] = {
-		{ "read_hpet", true },          { "clocksource_enable", false },
-		{ "clocksource_delta", false }, { "clocksource_touch", false },
-		{ "get_random_u64", false },
-	};
 
 	func_add("read_hpet", wide, clock, 0);
 	func_add("clocksource_enable", number, clock, 0);
@@ -188,9 +168,9 @@ TEST(clocks_by_type)
 	func_add("clocksource_touch", 0, clock, 0);
 	func_add("get_random_u64", wide, 0, 0);
 	kbtf_of(btf);
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		CHECK(kbtf_shape(kb, kbtf_next(kb, want[i].name, NULL)).reads_clock ==
-		      want[i].reads_clock);
+	CHECK(kbtf_shape(kb, kbtf_next(kb, "read_hpet", NULL)).reads_clock);
+	EACH_PART(name, "clocksource_enable; clocksource_delta; clocksource_touch; get_random_u64")
+		CHECK(!kbtf_shape(kb, kbtf_next(kb, name, NULL)).reads_clock);
 }
 
 TEST(members_of_a_member)

@@ -1,13 +1,11 @@
 /* Sums of the kernel's tables, and when a trace can use them. */
 #include "attach/kprofile.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 #include "options/opts.h"
 
 #define FUNC_CNT 3u
+
+static struct nfg_sums tables[2 * FUNC_CNT];
 
 /* Count a call as the BPF programs do. */
 static void count_call(struct nfg_sums *s, unsigned int level, uint64_t took_ns, uint64_t child_ns)
@@ -23,7 +21,6 @@ static void count_call(struct nfg_sums *s, unsigned int level, uint64_t took_ns,
 
 TEST(tables_of_cpus)
 {
-	struct nfg_sums *tables = calloc(2 * FUNC_CNT, sizeof(*tables));
 	uint64_t buckets[NFG_HIST_CNT];
 	struct profile_sums sums;
 
@@ -42,12 +39,10 @@ TEST(tables_of_cpus)
 	CHECK(!sums.call_cnt && !sums.sum_ns && !buckets[nfg_hist_bucket(1000)]);
 	kprofile_merge(tables, 2, FUNC_CNT, 2, buckets, &sums);
 	CHECK(sums.call_cnt == 1 && sums.min_ns == 7 && sums.max_ns == 7 && buckets[7] == 1);
-	free(tables);
 }
 
 TEST(calls_so_far)
 {
-	struct nfg_sums *tables = calloc(2 * FUNC_CNT, sizeof(*tables));
 	const struct kprofile kp = {
 		.plan = { .func_cnt = FUNC_CNT, .table_cnt = 2, .cpu_cnt = 4 },
 		.sums = tables,
@@ -61,19 +56,16 @@ TEST(calls_so_far)
 	count_call(&tables[FUNC_CNT + 2], 0, 0, 0);
 	CHECK(kprofile_call_cnts(&kp, cnts) == 3 && cnts[0] == 2 && cnts[1] == 1);
 	CHECK(kprofile_lost_cnt(&lost) == 7);
-	free(tables);
 }
 
 TEST(zero_is_the_shortest)
 {
-	struct nfg_sums *table = calloc(1, sizeof(*table));
 	uint64_t buckets[NFG_HIST_CNT];
 	struct profile_sums sums;
 
-	count_call(table, 0, 0, 0);
-	kprofile_merge(table, 1, 1, 0, buckets, &sums);
+	count_call(tables, 0, 0, 0);
+	kprofile_merge(tables, 1, 1, 0, buckets, &sums);
 	CHECK(sums.call_cnt == 1 && sums.min_ns == 0 && sums.max_ns == 0);
-	free(table);
 }
 
 static const char *plan_by(struct kprofile_plan *plan, const struct opts *opts, uint32_t func_cnt,

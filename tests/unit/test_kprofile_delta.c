@@ -1,30 +1,28 @@
 /* What came to the kernel's sums since they were read before. */
 #include "attach/kprofile.h"
-
-#include <string.h>
-
 #include "harness.h"
 #include "nfg_hist.h"
 
 /* The kernel's sums of one function, and what was told of them in all. */
-struct both {
+static struct both {
 	uint64_t buckets[NFG_HIST_CNT];
 	struct profile_sums kernel;
 	struct profile_sums all;
 	struct kprofile_delta *delta;
-};
+} b;
 
-static void begin(struct both *b)
+static void begin(void)
 {
-	*b = (struct both){ .kernel.min_ns = UINT64_MAX };
-	CHECK(!kprofile_delta_new(&b->delta, 2));
+	b.kernel.min_ns = UINT64_MAX;
+	CHECK(!kprofile_delta_new(&b.delta, 2));
 }
+BEFORE(begin);
 
-static void count_call(struct both *b, uint64_t took_ns, uint64_t child_ns, bool is_inner)
+static void count_call(uint64_t took_ns, uint64_t child_ns, bool is_inner)
 {
-	struct profile_sums *k = &b->kernel;
+	struct profile_sums *k = &b.kernel;
 
-	b->buckets[nfg_hist_bucket(took_ns)]++;
+	b.buckets[nfg_hist_bucket(took_ns)]++;
 	k->call_cnt++;
 	k->sum_ns += took_ns;
 	k->self_ns += took_ns - child_ns;
@@ -33,101 +31,90 @@ static void count_call(struct both *b, uint64_t took_ns, uint64_t child_ns, bool
 	k->max_ns = took_ns > k->max_ns ? took_ns : k->max_ns;
 }
 
-static struct profile_sums told(struct both *b)
+static struct profile_sums told(void)
 {
 	static uint64_t new_buckets[NFG_HIST_CNT];
-	struct profile_sums sums = b->kernel;
+	struct profile_sums sums = b.kernel;
 	uint64_t cnt = 0;
 
-	sums.buckets = b->buckets;
+	sums.buckets = b.buckets;
 	sums.bucket_cnt = NFG_HIST_CNT;
-	kprofile_delta_sums(b->delta, 1, &sums, new_buckets);
+	kprofile_delta_sums(b.delta, 1, &sums, new_buckets);
 	for (uint32_t i = 0; i < NFG_HIST_CNT; i++)
 		cnt += new_buckets[i];
 	CHECK(cnt == sums.call_cnt);
 	if (cnt) {
 		CHECK(sums.min_ns <= sums.max_ns);
-		b->all.call_cnt += cnt;
-		b->all.sum_ns += sums.sum_ns;
-		b->all.self_ns += sums.self_ns;
-		b->all.total_ns += sums.total_ns;
+		b.all.call_cnt += cnt;
+		b.all.sum_ns += sums.sum_ns;
+		b.all.self_ns += sums.self_ns;
+		b.all.total_ns += sums.total_ns;
 	}
 	return sums;
 }
 
-static void check_all(struct both *b)
+static void check_all(void)
 {
-	CHECK(b->all.call_cnt == b->kernel.call_cnt && b->all.sum_ns == b->kernel.sum_ns);
-	CHECK(b->all.self_ns == b->kernel.self_ns && b->all.total_ns == b->kernel.total_ns);
-	kprofile_delta_free(b->delta);
+	CHECK(b.all.call_cnt == b.kernel.call_cnt && b.all.sum_ns == b.kernel.sum_ns);
+	CHECK(b.all.self_ns == b.kernel.self_ns && b.all.total_ns == b.kernel.total_ns);
+	kprofile_delta_free(b.delta);
 }
+AFTER(check_all);
 
 TEST(only_what_is_new_is_told)
 {
 	struct profile_sums sums;
-	struct both b;
-
-	begin(&b);
-	count_call(&b, 1000, 300, false);
-	count_call(&b, 50, 0, true);
-	sums = told(&b);
+	count_call(1000, 300, false);
+	count_call(50, 0, true);
+	sums = told();
 	CHECK(sums.call_cnt == 2 && sums.sum_ns == 1050 && sums.total_ns == 1000);
 	CHECK(sums.self_ns == 750 && sums.min_ns == 50 && sums.max_ns == 1000);
-	CHECK(!told(&b).call_cnt);
-	count_call(&b, 60, 10, false);
-	sums = told(&b);
+	CHECK(!told().call_cnt);
+	count_call(60, 10, false);
+	sums = told();
 	CHECK(sums.call_cnt == 1 && sums.sum_ns == 60 && sums.self_ns == 50);
 	CHECK(sums.min_ns == 60 && sums.max_ns == 60); /* exact below 64 */
-	check_all(&b);
 }
 
 TEST(extremes_of_an_interval_are_within_a_bucket)
 {
 	struct profile_sums sums;
-	struct both b;
-
-	begin(&b);
-	count_call(&b, 100, 0, false);
-	count_call(&b, 9000000, 0, false);
-	told(&b);
-	count_call(&b, 20000, 0, false);
-	count_call(&b, 70000, 0, false);
-	sums = told(&b);
+	count_call(100, 0, false);
+	count_call(9000000, 0, false);
+	told();
+	count_call(20000, 0, false);
+	count_call(70000, 0, false);
+	sums = told();
 	CHECK(sums.min_ns > 19600 && sums.min_ns < 20400);
 	CHECK(sums.max_ns > 68800 && sums.max_ns < 71200);
-	count_call(&b, 9000001, 0, false);
-	count_call(&b, 99, 0, false);
-	sums = told(&b);
+	count_call(9000001, 0, false);
+	count_call(99, 0, false);
+	sums = told();
 	CHECK(sums.min_ns == 99 && sums.max_ns == 9000001); /* those of the trace are exact */
-	count_call(&b, 99, 0, false);
-	CHECK(told(&b).min_ns >= 99);
-	check_all(&b);
+	count_call(99, 0, false);
+	CHECK(told().min_ns >= 99);
 }
 
 /* A program has added a time, but not yet what else there is. */
 TEST(what_is_read_half_way_adds_up)
 {
 	struct profile_sums sums;
-	struct both b;
-
-	begin(&b);
-	count_call(&b, 500, 0, false);
+	count_call(500, 0, false);
 	b.kernel.sum_ns += 400; /* a call whose bucket comes later ... */
 	b.kernel.self_ns += 400;
 	b.kernel.total_ns += 400;
-	sums = told(&b);
+	sums = told();
 	CHECK(sums.call_cnt == 1 && sums.sum_ns == 900);
 	b.kernel.self_ns -= 350; /* ... and what it called, which seems to shrink the sum ... */
 	b.kernel.total_ns -= 400;
-	CHECK(!told(&b).call_cnt);
+	CHECK(!told().call_cnt);
 	b.buckets[nfg_hist_bucket(400)]++;
 	b.kernel.call_cnt++;
-	sums = told(&b);
+	sums = told();
 	CHECK(sums.call_cnt == 1 && !sums.sum_ns && !sums.self_ns && !sums.total_ns);
-	count_call(&b, 1000, 0, false); /* ... and is made up for */
-	sums = told(&b);
+	count_call(1000, 0, false); /* ... and is made up for */
+	sums = told();
 	CHECK(sums.self_ns == 650 && sums.total_ns == 600);
-	check_all(&b);
 }
 
 TEST(pairs_are_told_once)
@@ -145,12 +132,4 @@ TEST(pairs_are_told_once)
 	kprofile_delta_free(kt);
 }
 
-TEST(nothing_is_told_of_nothing)
-{
-	struct both b;
-
-	begin(&b);
-	CHECK(!told(&b).call_cnt);
-	check_all(&b);
-	kprofile_delta_free(NULL);
-}
+TEST_ONE(nothing_is_told_of_nothing, CHECK(!told().call_cnt), kprofile_delta_free(NULL));

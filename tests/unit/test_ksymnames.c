@@ -1,9 +1,5 @@
 /* Names of functions from the text of /proc/kallsyms. */
 #include "kernel/ksyms.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "harness.h"
 #include "scratch.h"
 
@@ -11,22 +7,14 @@ static char seen[200];
 
 static void visit(void *ctx, const char *name)
 {
-	(void)ctx;
 	strcat(seen, name);
 	strcat(seen, " ");
 }
 
 static const char *names(const char *text, const char *begin)
 {
-	FILE *file;
-
-	new_dir();
-	file = fopen(file_path, "w");
-	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
 	seen[0] = '\0';
-	CHECK(!ksymnames_visit(file_path, begin, visit, NULL));
-	remove(file_path);
-	remove_dir();
+	CHECK(!ksymnames_visit(temp_file(text, strlen(text)), begin, visit, NULL));
 	return seen;
 }
 
@@ -50,9 +38,6 @@ TEST(functions_and_nothing_else)
 	CHECK_STR(names(text, "ip_rcvx"), "");
 }
 
-TEST(what_is_no_line_of_symbols)
-{
-	CHECK_STR(names("", "a"), "");
-	CHECK_STR(names("a\n\n \n0 T\n0 T \n0 Tab\n0 T a", "a"), "a ");
-	CHECK(ksymnames_visit("/nonexistent/x", "a", visit, NULL) == -ENOENT);
-}
+TEST_ONE(what_is_no_line_of_symbols, CHECK_STR(names("", "a"), ""),
+	 CHECK_STR(names("a\n\n \n0 T\n0 T \n0 Tab\n0 T a", "a"), "a "),
+	 CHECK(ksymnames_visit("/nonexistent/x", "a", visit, NULL) == -ENOENT));

@@ -1,13 +1,11 @@
 /* Which functions have no text any longer, told by their place in /proc/kallsyms; and both ways to read the symbols. */
 #include "kernel/ksyms.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/strbuf.h"
 #include "harness.h"
+#include "scratch.h"
 
 /* Newest module first; then what ftrace kept of them, likewise, its trampolines, programs. */
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
@@ -28,15 +26,9 @@ static const char kallsyms[] = "ffffffff81000000 T _stext\n"
 
 static struct ksyms *read_bytes(const char *text, size_t len)
 {
-	char path[] = "/tmp/nfg-syms.XXXXXX";
 	struct ksyms *ks;
-	int fd = mkstemp(path);
 
-	CHECK(fd >= 0);
-	CHECK(write(fd, text, len) == (ssize_t)len);
-	close(fd);
-	CHECK(!ksyms_new_at(&ks, path));
-	unlink(path);
+	CHECK(!ksyms_new_at(&ks, temp_file(text, len)));
 	return ks;
 }
 
@@ -45,42 +37,32 @@ static struct ksyms *read_syms(const char *text)
 	return read_bytes(text, strlen(text));
 }
 
-static void check_init(const struct ksyms *ks)
+/* The same without addresses. */
+static const char *hidden(void)
 {
-	static const char *const gone[] = { "tcp_init", "iptable_filter_init", "filter_setup",
-					    "xt_init" };
-	static const char *const there[] = { "_stext",           "tcp_v4_connect", "filter_hook",
-					     "cleanup_module",   "xt_find_match",  "veth_xmit",
-					     "ftrace_trampoline" };
+	static char text[sizeof(kallsyms)];
 
-	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
-		CHECK(ksyms_is_init(ks, gone[i]));
-	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
-		CHECK(!ksyms_is_init(ks, there[i]));
-	CHECK(!ksyms_is_init(ks, "no_such_function"));
-}
-
-TEST(freed_code_of_kernel_and_modules_is_told)
-{
-	struct ksyms *ks = read_syms(kallsyms);
-
-	check_init(ks);
-	ksyms_free(ks);
-}
-
-TEST(it_is_where_addresses_are_hidden)
-{
-	char hidden[sizeof(kallsyms)];
-	struct ksyms *ks;
-
-	memcpy(hidden, kallsyms, sizeof(hidden));
-	for (char *line = hidden; line && *line; line = strchr(line, '\n'), line += line != NULL)
+	memcpy(text, kallsyms, sizeof(text));
+	for (char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
 		memset(line, '0', 16);
-	ks = read_syms(hidden);
-	CHECK(!ksyms_addr(ks, "xt_init"));
-	check_init(ks);
+	return text;
+}
+
+static void check_init(const char *text)
+{
+	struct ksyms *ks = read_syms(text);
+
+	CHECK(!ksyms_addr(ks, "xt_init") == (*text == '0'));
+	EACH_PART(gone, "tcp_init; iptable_filter_init; filter_setup; xt_init")
+		CHECK(ksyms_is_init(ks, gone));
+	EACH_PART(there, "_stext; tcp_v4_connect; filter_hook; cleanup_module; xt_find_match; "
+			 "veth_xmit; ftrace_trampoline; no_such_function")
+		CHECK(!ksyms_is_init(ks, there));
 	ksyms_free(ks);
 }
+
+TEST_ONE(freed_code_of_kernel_and_modules_is_told, check_init(kallsyms));
+TEST_ONE(it_is_where_addresses_are_hidden, check_init(hidden()));
 
 TEST(freed_code_is_no_text)
 {
@@ -136,16 +118,13 @@ TEST(lines_that_are_no_symbols)
 		{ "ffffffff81000000 \0 f\n", 21, 0 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		size_t len = cases[i].len ? cases[i].len : strlen(cases[i].text);
-		struct ksyms *ks = read_bytes(cases[i].text, len);
+	EACH(c, cases) {
+		struct ksyms *ks = read_bytes(c->text, c->len ? c->len : strlen(c->text));
 		struct ksym_text *texts;
 		size_t cnt;
 
-		CHECK(!ksyms_texts(ks, &texts, &cnt));
-		if (cnt != cases[i].want)
-			printf("  case %zu: %zu symbols\n", i, cnt);
-		CHECK(cnt == cases[i].want);
+		in_case("'%s'", c->text);
+		CHECK(!ksyms_texts(ks, &texts, &cnt) && cnt == c->want);
 		free(texts);
 		ksyms_free(ks);
 	}
@@ -159,8 +138,7 @@ TEST(a_name_ends_at_a_zero_byte)
 	struct ksym_text *texts;
 	size_t cnt;
 
-	CHECK(ksyms_count(ks, "ip_r") == 2);
-	CHECK(!ksyms_texts(ks, &texts, &cnt) && cnt == 2);
+	CHECK(ksyms_count(ks, "ip_r") == 2 && !ksyms_texts(ks, &texts, &cnt) && cnt == 2);
 	CHECK_STR(texts[0].name, "ip_r");
 	free(texts);
 	ksyms_free(ks);
@@ -297,14 +275,10 @@ static void check_same(const char *text)
 
 TEST(both_sources_say_the_same)
 {
-	char hidden[sizeof(kallsyms)];
 	struct strbuf text = { 0 };
 
 	check_same(kallsyms);
-	memcpy(hidden, kallsyms, sizeof(hidden));
-	for (char *line = hidden; line && *line; line = strchr(line, '\n'), line += line != NULL)
-		memset(line, '0', 16);
-	check_same(hidden);
+	check_same(hidden());
 	/* every length, of names that occur up to three times */
 	for (int i = 1; i < 512; i++) {
 		for (int k = 0; k <= i % 3; k++)
@@ -334,7 +308,7 @@ TEST(types_are_those_of_the_lines)
 		{ { .type = '?' }, "f", "m", '?' },
 		{ { .type = 't' }, "", NULL, 0 },
 	};
-	const uint32_t cnt = sizeof(cases) / sizeof(cases[0]);
+	const uint32_t cnt = CNT_OF(cases);
 	struct strbuf recs = { 0 };
 	struct ksyms *ks;
 	size_t at = 0;

@@ -32,7 +32,7 @@ static void begin(void)
 	fake_func("__fentry__", FAKE_UNTYPED);
 	fake_func("ftrace_caller", FAKE_UNTYPED);
 	fake_func("ftrace_regs_caller", FAKE_UNTYPED);
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(plain); i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "plain_%zu", i);

@@ -1,9 +1,6 @@
 /* What is left of a program once settings have decided. */
 #include "attach/loader.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include <linux/bpf.h>
 
 #include "harness.h"
@@ -14,57 +11,37 @@
 static const uint32_t settings[] = { 0, 6 };
 static const struct livecode_data data = { FD, settings, sizeof(settings) };
 
-#define MAP(reg, offset)                     \
-	{ .code = BPF_LD | BPF_IMM | BPF_DW, \
-	  .dst_reg = (reg),                  \
-	  .imm = FD,                         \
-	  .src_reg = BPF_PSEUDO_MAP_VALUE }, \
-	{                                    \
-		.imm = (offset)              \
-	}
-#define LOAD(dst, src, offset)                                                         \
-	{                                                                              \
-		.code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = (dst), .src_reg = (src), \
-		.off = (offset)                                                        \
-	}
-#define ALU(op, reg, value)                                                        \
-	{                                                                          \
-		.code = BPF_ALU64 | (op) | BPF_K, .dst_reg = (reg), .imm = (value) \
-	}
-#define IF(op, reg, value, distance)                                              \
-	{                                                                         \
-		.code = BPF_JMP | (op) | BPF_K, .dst_reg = (reg), .imm = (value), \
-		.off = (distance)                                                 \
-	}
-#define GOTO(distance)                                      \
-	{                                                   \
-		.code = BPF_JMP | BPF_JA, .off = (distance) \
-	}
-#define CALL(distance)                                                                    \
-	{                                                                                 \
-		.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = (distance) \
-	}
-#define EXIT                               \
-	{                                  \
-		.code = BPF_JMP | BPF_EXIT \
-	}
+#define INSN(...) ((struct bpf_insn){ __VA_ARGS__ })
+#define MAP(reg, offset)                                                     \
+	INSN(.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = (reg), .imm = FD, \
+	     .src_reg = BPF_PSEUDO_MAP_VALUE),                               \
+		INSN(.imm = (offset))
+#define LOAD(dst, src, offset) \
+	INSN(.code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = (dst), .src_reg = (src), .off = (offset))
+#define ALU(op, reg, value) INSN(.code = BPF_ALU64 | (op) | BPF_K, .dst_reg = (reg), .imm = (value))
+#define IF(op, reg, value, distance) \
+	INSN(.code = BPF_JMP | (op) | BPF_K, .dst_reg = (reg), .imm = (value), .off = (distance))
+#define GOTO(distance) INSN(.code = BPF_JMP | BPF_JA, .off = (distance))
+#define CALL(distance) \
+	INSN(.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = (distance))
+#define EXIT       INSN(.code = BPF_JMP | BPF_EXIT)
 #define SET(value) ALU(BPF_MOV, BPF_REG_0, value)
 
 /* @wanted is what is left of @insns. */
-#define CHECK_LEFT(insns, wanted)                                                               \
-	do {                                                                                    \
-		const int cnt_ = livecode_keep(insns, sizeof(insns) / sizeof(*(insns)), &data); \
-                                                                                                \
-		CHECK(cnt_ == (int)(sizeof(wanted) / sizeof(*(wanted))));                       \
-		CHECK(!memcmp(insns, wanted, sizeof(wanted)));                                  \
+#define CHECK_LEFT(insns, wanted)                                            \
+	do {                                                                 \
+		const int cnt_ = livecode_keep(insns, CNT_OF(insns), &data); \
+                                                                             \
+		CHECK(cnt_ == (int)(CNT_OF(wanted)));                        \
+		CHECK(!memcmp(insns, wanted, sizeof(wanted)));               \
 	} while (0)
 
-#define CHECK_ALL_STAY(insns)                                              \
-	do {                                                               \
-		struct bpf_insn before_[sizeof(insns) / sizeof(*(insns))]; \
-                                                                           \
-		memcpy(before_, insns, sizeof(insns));                     \
-		CHECK_LEFT(insns, before_);                                \
+#define CHECK_ALL_STAY(insns)                           \
+	do {                                            \
+		struct bpf_insn before_[CNT_OF(insns)]; \
+                                                        \
+		memcpy(before_, insns, sizeof(insns));  \
+		CHECK_LEFT(insns, before_);             \
 	} while (0)
 
 TEST(a_setting_that_is_off_takes_what_it_calls_along)
@@ -233,12 +210,12 @@ TEST(each_comparison_is_the_verifiers)
 		{ BPF_JSLE, 5, false }, { BPF_JSET, 2, true },   { BPF_JSET, 9, false },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	EACH(c, cases) {
 		for (int is_short = 0; is_short < 2; is_short++) {
 			struct bpf_insn insns[] = {
 				MAP(BPF_REG_1, 4),
 				LOAD(BPF_REG_1, BPF_REG_1, 0),
-				IF(cases[i].op, BPF_REG_1, cases[i].value, 2),
+				IF(c->op, BPF_REG_1, c->value, 2),
 				SET(1),
 				EXIT,
 				SET(2),
@@ -247,8 +224,9 @@ TEST(each_comparison_is_the_verifiers)
 
 			if (is_short)
 				insns[3].code ^= BPF_JMP ^ BPF_JMP32;
-			CHECK(livecode_keep(insns, 8, &data) == (cases[i].is_taken ? 6 : 5));
-			CHECK(insns[cases[i].is_taken ? 4 : 3].imm == (cases[i].is_taken ? 2 : 1));
+			in_case("%#x with %d", c->op, c->value);
+			CHECK(livecode_keep(insns, 8, &data) == (c->is_taken ? 6 : 5));
+			CHECK(insns[c->is_taken ? 4 : 3].imm == (c->is_taken ? 2 : 1));
 		}
 	}
 }
@@ -266,7 +244,7 @@ TEST(a_strange_program_stays_as_it_is)
 		CALL(100),
 	};
 
-	for (size_t i = 0; i < sizeof(strange) / sizeof(*strange); i++) {
+	for (size_t i = 0; i < CNT_OF(strange); i++) {
 		struct bpf_insn insns[] = { strange[i], { 0 }, EXIT, EXIT };
 
 		CHECK_ALL_STAY(insns);

@@ -4,16 +4,9 @@
  */
 #include "attach/loader.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -120,15 +113,11 @@ static int new_link(const char *name, const char *member, int to)
 
 static void add_tracepoints(int to)
 {
-	static const char *const names[] = {
-		"btf_trace_sched_wakeup_new",
-		"btf_trace_task_rename",
-		"btf_trace_sched_process_exec",
-		"btf_trace_sched_process_exit",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		CHECK(btf__add_typedef(fake.btf, names[i], to) > 0);
+	EACH_PART(
+		name,
+		"btf_trace_sched_wakeup_new; btf_trace_task_rename; btf_trace_sched_process_exec; "
+		"btf_trace_sched_process_exit")
+		CHECK(btf__add_typedef(fake.btf, name, to) > 0);
 }
 
 /* What the programs read of a task, but for @missing. */
@@ -158,7 +147,7 @@ static void add_types(const char *missing)
 		{ "comm", comm },    { "nsproxy", proxy }, { "cgroups", set },
 	};
 
-	for (uint32_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (uint32_t i = 0; i < CNT_OF(members); i++) {
 		if (strcmp(members[i].name, missing) != 0)
 			CHECK(!btf__add_field(fake.btf, members[i].name, members[i].type, i * 128,
 					      0));
@@ -329,36 +318,22 @@ static bool is_prog_refused(const char *name)
 			(struct path){ .insns = progs[i].insns, .insn_cnt = progs[i].insn_cnt });
 	}
 	CHECK(!"libbpf loads no such program");
-	return false;
 }
 
 /* ---- what every kernel has to load ---- */
 
 static const char *const always[] = { "gate_sync", "task_born", "task_renamed", "task_exec_1",
 				      "task_exit" };
-#define ALWAYS_CNT (sizeof(always) / sizeof(always[0]))
 
-TEST(programs_load_on_a_kernel_that_has_all)
+static void check_without(const char *missing, size_t from, bool is_refused)
 {
-	load_without("nothing");
-	for (size_t i = 0; i < ALWAYS_CNT; i++)
-		CHECK(!is_prog_refused(always[i]));
+	load_without(missing);
+	for (size_t i = from; i < CNT_OF(always); i++)
+		CHECK(is_prog_refused(always[i]) == is_refused);
 	unload();
 }
 
-TEST(what_no_kernel_lacks_is_not_asked_for)
-{
-	load_without("comm");
-	for (size_t i = 1; i < ALWAYS_CNT; i++)
-		CHECK(is_prog_refused(always[i]));
-	unload();
-}
-
+TEST_ONE(programs_load_on_a_kernel_that_has_all, check_without("nothing", 0, false));
+TEST_ONE(what_no_kernel_lacks_is_not_asked_for, check_without("comm", 1, true));
 /* CONFIG_CGROUPS=n */
-TEST(programs_load_on_a_kernel_without_cgroups)
-{
-	load_without("cgroups");
-	for (size_t i = 0; i < ALWAYS_CNT; i++)
-		CHECK(!is_prog_refused(always[i]));
-	unload();
-}
+TEST_ONE(programs_load_on_a_kernel_without_cgroups, check_without("cgroups", 0, false));

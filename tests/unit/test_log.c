@@ -1,12 +1,8 @@
 #include "base/log.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "harness.h"
 
@@ -18,8 +14,7 @@ static int take_terminal(unsigned short columns)
 	int master;
 	int slave;
 
-	CHECK(!openpty(&master, &slave, NULL, NULL, &size));
-	CHECK(!tcgetattr(slave, &raw));
+	CHECK(!openpty(&master, &slave, NULL, NULL, &size) && !tcgetattr(slave, &raw));
 	cfmakeraw(&raw);
 	CHECK(!tcsetattr(slave, TCSANOW, &raw));
 	CHECK(dup2(slave, STDERR_FILENO) == STDERR_FILENO);

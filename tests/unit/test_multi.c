@@ -1,11 +1,7 @@
 /* Attaching by tracing_multi. This file plays the kernel: it replaces template_load() and the system call. */
 #include "attach/multi.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #include <linux/bpf.h>
@@ -38,8 +34,6 @@ static int stop_cnt;
 int template_load(const struct bpfobj *of, const struct loader_template *tmpl,
 		  const struct template_spec *spec)
 {
-	(void)of;
-	(void)tmpl;
 	return spec->btf_fd && load_err ? load_err : dup(0);
 }
 
@@ -110,59 +104,49 @@ static void check_all(void)
 	for (size_t i = 0; i < FUNC_CNT; i++) {
 		bool is_out = is_refused_by_kernel[i] || (load_err && is_of_module(i));
 
-		CHECK(funcs[i].is_attached == !is_out);
-		CHECK(told[i] == is_out);
+		CHECK(funcs[i].is_attached == !is_out && told[i] == is_out);
 		CHECK(linked[0][i] == linked[1][i] && !linked[0][i] == is_out);
 	}
 }
 
-TEST(all_are_attached)
+static void check_run(void)
 {
 	CHECK(!run());
 	check_all();
+}
+
+TEST(all_are_attached)
+{
+	check_run();
 	/* 12 sets of the kernel's, 12 of the module's, roots apart, of which there are few */
 	CHECK(progs.cnt == links.cnt && progs.cnt <= 4 * 2 * 12);
 }
 
 TEST(what_is_refused_is_told_by_its_name)
 {
-	is_refused_by_kernel[0] = true;
-	is_refused_by_kernel[50] = true;
-	is_refused_by_kernel[51] = true;
+	is_refused_by_kernel[0] = is_refused_by_kernel[50] = is_refused_by_kernel[51] = true;
 	is_refused_by_kernel[99] = true;
-	CHECK(!run());
-	for (size_t i = 0; i < FUNC_CNT; i++) {
-		CHECK(funcs[i].is_attached == !is_refused_by_kernel[i]);
-		CHECK(told[i] == is_refused_by_kernel[i]);
-	}
+	check_run();
 }
 
 TEST(the_functions_of_a_module_are_refused)
 {
 	for (size_t i = 0; i < FUNC_CNT; i++)
 		is_refused_by_kernel[i] = is_of_module(i);
-	CHECK(!run());
-	check_all();
+	check_run();
 }
 
-TEST(all_are_refused)
-{
-	memset(is_refused_by_kernel, 1, sizeof(is_refused_by_kernel));
-	CHECK(!run());
-	check_all();
-	CHECK(!links.cnt);
-}
+TEST_ONE(all_are_refused, memset(is_refused_by_kernel, 1, sizeof(is_refused_by_kernel)),
+	 check_run(), CHECK(!links.cnt));
 
 TEST(the_programs_of_a_module_do_not_load)
 {
 	load_err = -ENXIO;
-	CHECK(!run());
-	check_all();
+	check_run();
 }
 
 TEST(stopped_before_it_begins)
 {
 	stop_cnt = 1;
-	CHECK(run() == -EINTR);
-	CHECK(!links.cnt);
+	CHECK(run() == -EINTR && !links.cnt);
 }

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "attach/multi.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 
 /* A kernel that refuses some functions: their ids are 100 + place in the set, their cookies 1000 + place. */
@@ -143,30 +136,42 @@ static void check_closed(void)
 	}
 }
 
+static void begin_again(void)
+{
+	memset(&k, 0, sizeof(k));
+	fd_list_close(&links);
+}
+
 static void refuse(enum multiset_end end, uint32_t idx)
 {
 	k.errs[end][idx] = idx % 2 ? -ENOENT : -EINVAL;
 }
 
-TEST(two_links_when_nothing_is_refused)
+/* All but @refused_cnt functions are linked. */
+static void check_run(uint32_t refused_cnt)
 {
 	CHECK(!run());
-	check_all(0);
-	CHECK(links.cnt == 2 && k.call_cnt == 2);
-	CHECK(k.links[0].end == MULTISET_EXIT && k.links[1].end == MULTISET_ENTRY);
+	check_all(refused_cnt);
+	check_closed();
 }
+
+static void refuse_both(uint32_t idx)
+{
+	refuse(MULTISET_EXIT, idx);
+	refuse(MULTISET_ENTRY, idx);
+}
+
+TEST_ONE(two_links_when_nothing_is_refused, check_run(0), CHECK(links.cnt == 2 && k.call_cnt == 2),
+	 CHECK(k.links[0].end == MULTISET_EXIT && k.links[1].end == MULTISET_ENTRY));
 
 TEST(the_first_the_middle_the_last_are_refused)
 {
 	static const uint32_t places[] = { 0, FUNC_CNT / 2, FUNC_CNT - 1 };
 
-	for (size_t i = 0; i < 3; i++) {
-		memset(&k, 0, sizeof(k));
-		fd_list_close(&links);
-		refuse(MULTISET_EXIT, places[i]);
-		refuse(MULTISET_ENTRY, places[i]);
-		CHECK(!run());
-		check_all(1);
+	EACH(place, places) {
+		begin_again();
+		refuse_both(*place);
+		check_run(1);
 		/* a refusal costs twice its depth in the halving, not the size of the set */
 		CHECK(k.call_cnt <= 2 * 6 + 2);
 	}
@@ -174,20 +179,16 @@ TEST(the_first_the_middle_the_last_are_refused)
 
 TEST(several_are_refused)
 {
-	for (uint32_t i = 0; i < FUNC_CNT; i += 5) {
-		refuse(MULTISET_EXIT, i);
-		refuse(MULTISET_ENTRY, i);
-	}
-	CHECK(!run());
-	check_all(8);
+	for (uint32_t i = 0; i < FUNC_CNT; i += 5)
+		refuse_both(i);
+	check_run(8);
 }
 
 TEST(all_are_refused)
 {
 	for (uint32_t i = 0; i < FUNC_CNT; i++)
 		refuse(MULTISET_EXIT, i);
-	CHECK(!run());
-	check_all(FUNC_CNT);
+	check_run(FUNC_CNT);
 	CHECK(!links.cnt && k.call_cnt == 2 * FUNC_CNT - 1);
 }
 
@@ -195,10 +196,8 @@ TEST(all_entries_are_refused)
 {
 	for (uint32_t i = 0; i < FUNC_CNT; i++)
 		refuse(MULTISET_ENTRY, i);
-	CHECK(!run());
-	check_all(FUNC_CNT);
+	check_run(FUNC_CNT);
 	CHECK(!links.cnt);
-	check_closed();
 }
 
 TEST(no_exit_stays_without_its_entry)
@@ -206,9 +205,7 @@ TEST(no_exit_stays_without_its_entry)
 	refuse(MULTISET_ENTRY, 7);
 	refuse(MULTISET_ENTRY, 30);
 	refuse(MULTISET_EXIT, 8);
-	CHECK(!run());
-	check_all(3);
-	check_closed();
+	check_run(3);
 }
 
 TEST(links_of_other_sets_stay)
@@ -216,8 +213,7 @@ TEST(links_of_other_sets_stay)
 	CHECK(!fd_list_reserve(&links, 1));
 	fd_list_add(&links, dup(0));
 	refuse(MULTISET_ENTRY, 0);
-	CHECK(!run());
-	CHECK(fcntl(links.fds[0], F_GETFD) >= 0);
+	CHECK(!run() && fcntl(links.fds[0], F_GETFD) >= 0);
 	check_all(1);
 }
 
@@ -228,8 +224,7 @@ TEST(every_pattern_of_refusals)
 		uint32_t cnt = 0;
 		int pct = rand() % 101;
 
-		memset(&k, 0, sizeof(k));
-		fd_list_close(&links);
+		begin_again();
 		for (uint32_t i = 0; i < FUNC_CNT; i++) {
 			bool is_exit = rand() % 100 < pct;
 
@@ -239,9 +234,7 @@ TEST(every_pattern_of_refusals)
 				refuse(MULTISET_ENTRY, i);
 			cnt += k.errs[0][i] || k.errs[1][i];
 		}
-		CHECK(!run());
-		check_all(cnt);
-		check_closed();
+		check_run(cnt);
 	}
 }
 
@@ -250,8 +243,7 @@ TEST(stops_when_asked)
 	for (uint32_t i = 0; i < FUNC_CNT; i += 3)
 		refuse(MULTISET_EXIT, i);
 	k.stop_after = 9;
-	CHECK(run() == -EINTR);
-	CHECK(k.call_cnt == 9);
+	CHECK(run() == -EINTR && k.call_cnt == 9);
 	fd_list_close(&links);
 	check_closed();
 }
@@ -263,7 +255,6 @@ TEST(what_is_no_refusal_ends_it)
 	for (size_t i = 0; i < 3; i++) {
 		memset(&k, 0, sizeof(k));
 		k.all_err = errs[i];
-		CHECK(run() == errs[i]);
-		CHECK(k.call_cnt == 1);
+		CHECK(run() == errs[i] && k.call_cnt == 1);
 	}
 }

@@ -1,8 +1,5 @@
 /* What calls may cost that are not traced, and which functions are left out for them. */
 #include "trace/governor.h"
-
-#include <string.h>
-
 #include "harness.h"
 
 #define CPU_CNT  2
@@ -67,8 +64,7 @@ TEST(what_others_pay_is_a_share_of_the_busiest_cpu)
 	watch_start(25);
 	CHECK(calls(1000, "0123") == GOVERNOR_FINE); /* 0.5 of 5 ms */
 	CHECK(neighbours_share_permille(w.nb, false) == 100);
-	CHECK(!neighbours_is_over(w.nb));
-	CHECK(calls(0, "") == GOVERNOR_FINE);
+	CHECK(!neighbours_is_over(w.nb) && calls(0, "") == GOVERNOR_FINE);
 	CHECK(neighbours_share_permille(w.nb, false) == 0);
 	CHECK(neighbours_share_permille(w.nb, true) == 100);
 }
@@ -100,12 +96,10 @@ TEST(two_samples_above_the_limit_leave_the_hottest_out)
 TEST(a_burst_of_one_sample_is_no_reason)
 {
 	watch_start(25);
-	CHECK(calls(6000, "123") == GOVERNOR_FINE);
-	CHECK(calls(0, "") == GOVERNOR_FINE);
+	CHECK(calls(6000, "123") == GOVERNOR_FINE && calls(0, "") == GOVERNOR_FINE);
 	CHECK(calls(6000, "123") == GOVERNOR_FINE);
 	CHECK(calls(6000, "123") == GOVERNOR_LEAVE_OUT);
-	CHECK(neighbours_leftout(w.nb)->func_cnt == 2);
-	CHECK(!neighbours_leftout(w.nb)->is_end);
+	CHECK(neighbours_leftout(w.nb)->func_cnt == 2 && !neighbours_leftout(w.nb)->is_end);
 }
 
 TEST(what_was_asked_for_by_name_stays_or_the_trace_ends)

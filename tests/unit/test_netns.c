@@ -1,10 +1,5 @@
 /* Network namespaces by name, process and number, against a made-up host. */
 #include "scope/netns.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "fakehost.h"
 #include "harness.h"
 
@@ -44,6 +39,7 @@ static void net_host_make(void)
 	file_make(text_of("%s/77", run), "net 4026532777");
 	file_make(text_of("%s/mounts", base), "mnt 1");
 }
+BEFORE(net_host_make);
 
 static int netns_ask(const char *text, uint32_t *inum)
 {
@@ -78,11 +74,10 @@ TEST(netns_of_all_forms)
 {
 	uint32_t inum;
 
-	net_host_make();
-	for (size_t i = 0; i < sizeof(netns_cases) / sizeof(netns_cases[0]); i++) {
-		CHECK(!netns_ask(netns_cases[i].text, &inum));
-		CHECK(inum == netns_cases[i].inum);
-		CHECK(!said[0] == !netns_cases[i].is_warned);
+	EACH(c, netns_cases) {
+		in_case("'%s'", c->text);
+		CHECK(!netns_ask(c->text, &inum) && inum == c->inum);
+		CHECK(!said[0] == !c->is_warned);
 	}
 	SAYS("has network namespace 4294967295");
 	CHECK(!netns_ask(text_of("%s/1234/ns/net", proc), &inum) && inum == 4026532301);
@@ -93,19 +88,18 @@ TEST(netns_errors_list_candidates)
 {
 	uint32_t inum;
 
-	net_host_make();
 	CHECK(netns_ask("green", &inum) == -ENOENT);
 	SAYS("no network namespace 'green'");
 	SAYS("blue");
 	SAYS("1 (init)");
 	CHECK(netns_ask("99", &inum) == -ESRCH);
 	SAYS("no process 99");
-	CHECK(netns_ask("4026531823", &inum) == -ESRCH); /* no namespace has such a number */
-	CHECK(netns_ask("4294967296", &inum) == -ESRCH);
-	CHECK(netns_ask("99999999999999999999", &inum) == -ESRCH);
+	EACH_PART(none,
+		  "4026531823; 4294967296; 99999999999999999999") /* that is no number of one */
+		CHECK(netns_ask(none, &inum) == -ESRCH);
 	CHECK(netns_ask("", &inum) == -EINVAL);
-	CHECK(netns_ask("..", &inum) == -ENOENT);
-	CHECK(netns_ask("/no/such", &inum) == -ENOENT);
+	EACH_PART(none, "..; /no/such")
+		CHECK(netns_ask(none, &inum) == -ENOENT);
 	CHECK(netns_ask(text_of("%s/mounts", base), &inum) == -EINVAL);
 	SAYS("is not a network namespace");
 	CHECK(netns_ask("net:[12", &inum) == -ENOENT);

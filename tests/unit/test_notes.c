@@ -1,6 +1,5 @@
 /* What rows say beyond names and times: arguments, callers, results. */
 #include "format/details.h"
-
 #include "fakekernel.h"
 #include "format/render.h"
 
@@ -42,16 +41,20 @@ static void end(void)
 BEFORE(begin);
 AFTER(end);
 
-static void make_notes(struct proto_style style, bool has_caller)
-{
-	const struct notes_config config = { .values = values,
-					     .protos = table,
-					     .callers = callers,
-					     .style = style,
-					     .has_caller = has_caller };
+static const struct proto_style all = { .has_args = true, .has_ret = true };
 
+static void make_notes_with(struct notes_config config)
+{
+	config.values = values;
+	config.protos = table;
+	config.callers = callers;
 	notes_free(nt);
 	CHECK(!notes_new(&nt, &config));
+}
+
+static void make_notes(struct proto_style style, bool has_caller)
+{
+	make_notes_with((struct notes_config){ .style = style, .has_caller = has_caller });
 }
 
 static uint32_t put_entry(uint64_t arg, bool has_caller)
@@ -82,14 +85,6 @@ static struct row make_row(enum row_kind kind, uint32_t func)
 	};
 }
 
-static void check_text(struct text text, const char *want)
-{
-	char copy[256];
-
-	snprintf(copy, sizeof(copy), "%.*s", (int)text.len, text.len ? text.ptr : "");
-	CHECK_STR(copy, want);
-}
-
 /* A row without columns. */
 static void check_written(const struct row *row, const char *want)
 {
@@ -99,7 +94,7 @@ static void check_written(const struct row *row, const char *want)
 
 	CHECK(!render_init(&r, &none, 1));
 	render_row(&r, row, &out);
-	check_text((struct text){ out.ptr, out.len - 1 }, want);
+	CHECK_TEXT(((struct text){ out.ptr, out.len - 1 }), want);
 	strbuf_release(&out);
 	render_release(&r);
 }
@@ -134,8 +129,7 @@ static void check_stack(const struct row *row, const char *want)
 
 	CHECK(row->kind == ROW_COMMENT && row->frame_cnt);
 	render_frames(row->frames, row->frame_cnt, " <-", &out);
-	check_text((struct text){ out.ptr, out.len }, want);
-	strbuf_release(&out);
+	CHECK_BUF(&out, want);
 }
 
 /* What each kind of row says in one style. */
@@ -156,8 +150,7 @@ static void check_style(struct proto_style style, bool has_caller, const char *a
 	/* the kernel names every closing brace when it prints results */
 	CHECK(row.is_named == style.has_ret);
 	row.is_named = true; /* by the graph */
-	CHECK(!notes_fill(nt, &row, comment));
-	CHECK(row.is_named);
+	CHECK(!notes_fill(nt, &row, comment) && row.is_named);
 }
 
 TEST(notes_are_what_each_style_asks_for)
@@ -167,7 +160,6 @@ TEST(notes_are_what_each_style_asks_for)
 	const struct proto_style ret = { .has_ret = true };
 	const struct proto_style hex = { .has_ret = true, .is_ret_hex = true };
 	const struct proto_style old = { .has_ret = true, .is_old_dialect = true };
-	const struct proto_style all = { .has_args = true, .has_ret = true };
 
 	check_style(none, false, "", "", "", "");
 	check_style(args, false, ENTRY_WORDS, "", "", "");
@@ -179,23 +171,23 @@ TEST(notes_are_what_each_style_asks_for)
 	check_style(all, true, ENTRY_WORDS, "<-" CALLER, "<-" CALLER " ret=-22", "ret=-22");
 }
 
+static void check_made(enum row_kind kind, uint32_t func, const char *args, const char *note)
+{
+	struct row row = make_row(kind, func);
+
+	check_fill(&row, args, note);
+}
+
 TEST(notes_leave_no_blank_for_a_result_that_is_none)
 {
-	const struct proto_style all = { .has_args = true, .has_ret = true };
-	struct row row;
-
 	make_notes(all, true);
-	row = make_row(ROW_LEAF, F_UNTYPED);
-	check_fill(&row, "", "<-" CALLER);
-	row = make_row(ROW_LEAF, F_ALL); /* no such function */
-	check_fill(&row, "", "<-" CALLER);
-	row = make_row(ROW_RETURN, F_UNTYPED);
-	check_fill(&row, "", "");
+	check_made(ROW_LEAF, F_UNTYPED, "", "<-" CALLER);
+	check_made(ROW_LEAF, F_ALL, "", "<-" CALLER); /* no such function */
+	check_made(ROW_RETURN, F_UNTYPED, "", "");
 }
 
 TEST(notes_of_rows_without_values_are_empty)
 {
-	const struct proto_style all = { .has_args = true, .has_ret = true };
 	struct row comment[NOTES_COMMENT_MAX];
 	struct row row;
 
@@ -210,36 +202,31 @@ TEST(notes_of_rows_without_values_are_empty)
 	}
 	CHECK(!values_missed_cnt(values));
 	/* a comment is no call, whatever its numbers */
-	row = make_row(ROW_COMMENT, F_INT);
-	check_fill(&row, "", "");
+	check_made(ROW_COMMENT, F_INT, "", "");
 	notes_free(NULL);
+}
+
+static void check_values(uint32_t entry, uint32_t exit, const char *args, const char *note)
+{
+	struct row row = make_row(ROW_LEAF, F_INT);
+
+	row.entry_values = entry;
+	row.exit_values = exit;
+	check_fill(&row, args, note);
 }
 
 TEST(notes_of_one_end_do_not_need_the_other)
 {
-	const struct proto_style all = { .has_args = true, .has_ret = true };
-	struct row row;
-
 	make_notes(all, true);
-	row = make_row(ROW_LEAF, F_INT);
-	row.entry_values = 0;
-	check_fill(&row, "", "ret=-22");
-	row = make_row(ROW_LEAF, F_INT);
-	row.exit_values = 0;
-	check_fill(&row, ENTRY_WORDS, "<-" CALLER);
-	row = make_row(ROW_LEAF, F_INT);
-	row.entry_values = put_entry(5, false);
-	check_fill(&row, "a=5", "ret=-22");
+	check_values(0, put_exit((uint64_t)-22), "", "ret=-22");
+	check_values(put_entry(23, true), 0, ENTRY_WORDS, "<-" CALLER);
+	check_values(put_entry(5, false), put_exit((uint64_t)-22), "a=5", "ret=-22");
 	/* numbers changed for one another: an entry has no result, an exit no arguments */
-	row = make_row(ROW_LEAF, F_INT);
-	row.entry_values = row.exit_values;
-	row.exit_values = put_entry(5, true);
-	check_fill(&row, "", "");
+	check_values(put_exit((uint64_t)-22), put_entry(5, true), "", "");
 }
 
 TEST(notes_of_values_that_are_gone_are_empty)
 {
-	const struct proto_style all = { .has_args = true, .has_ret = true };
 	struct row row;
 
 	make_notes(all, true);
@@ -281,18 +268,14 @@ static void check_comment(struct row row, const char *want)
 		return;
 	CHECK(comment.kind == ROW_COMMENT && comment.depth == row.depth);
 	CHECK(comment.task.tid == row.task.tid);
-	check_text(comment.text, want);
+	CHECK_TEXT(comment.text, want);
 }
 
 TEST(notes_say_once_in_a_tree_whose_packet_it_is)
 {
 	static const char first[] = "udp 10.0.0.1:1 > 10.0.0.2:7";
-	struct notes_config config = { .has_packet = true };
 
-	config.values = values;
-	config.protos = table;
-	config.callers = callers;
-	CHECK(!notes_new(&nt, &config));
+	make_notes_with((struct notes_config){ .has_packet = true });
 	check_comment(packet_row(ROW_ENTRY, 1, 0, 7), first);
 	check_comment(packet_row(ROW_LEAF, 1, 1, 7), NULL);
 	check_comment(packet_row(ROW_ENTRY, 1, 1, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
@@ -302,69 +285,54 @@ TEST(notes_say_once_in_a_tree_whose_packet_it_is)
 	check_comment(packet_row(ROW_LEAF, 1, 0, 8), "udp 10.0.0.1:1 > 10.0.0.2:8");
 }
 
-static void put_frames(uint32_t nr, const char *const *frames, uint32_t cnt)
+static void put_frames(uint32_t nr, const char *frames)
 {
-	for (uint32_t i = 0; i < cnt; i++)
-		CHECK(!retaddr_add(callers, RETADDR_FRAME(nr, i),
-				   (struct text){ frames[i], strlen(frames[i]) }));
+	uint32_t cnt = 0;
+
+	EACH_PART(frame, frames)
+		CHECK(!retaddr_add(callers, RETADDR_FRAME(nr, cnt++), text_from(frame)));
+}
+
+/* The stack that notes have for these values. */
+static void check_stack_of(const struct call_values *call, const char *want)
+{
+	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT, .name = { "plain", 5 } };
+	struct row comments[NOTES_COMMENT_MAX];
+
+	row.entry_values = values_put(values, call);
+	CHECK(notes_fill(nt, &row, comments) == (want != NULL));
+	if (want)
+		check_stack(&comments[0], want);
 }
 
 /* arm64 unwinds from the entry of the traced function, and leaves its caller out. */
 TEST(a_stack_may_begin_at_the_entry_of_the_function)
 {
-	static const char *const at_entry[] = { "plain+0x8/0x10", "do_el0_svc+0x1c/0x30" };
-	static const char *const behind[] = { "plain+0x18/0x20", "do_el0_svc+0x1c/0x30" };
-	static const char *const other[] = { "plainer+0x8/0x20", "do_el0_svc+0x1c/0x30" };
 	struct call_values call = { .caller = ADDR, .has_caller = true, .has_stack = true };
-	struct notes_config config = { .has_stack = true };
-	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT, .name = { "plain", 5 } };
-	struct row comments[NOTES_COMMENT_MAX];
 
-	put_frames(7, at_entry, 2);
-	put_frames(8, behind, 2);
-	put_frames(9, other, 2);
-	config.values = values;
-	config.protos = table;
-	config.callers = callers;
-	CHECK(!notes_new(&nt, &config));
-	for (uint32_t nr = 7; nr < 10; nr++) {
-		call.stack = nr + 1;
-		row.entry_values = values_put(values, &call);
-		CHECK(notes_fill(nt, &row, comments) == 1);
-		check_stack(&comments[0],
-			    nr == 7 ? CALLER " <-do_el0_svc+0x1c/0x30" : CALLER " <-?");
-	}
+	put_frames(7, "plain+0x8/0x10; do_el0_svc+0x1c/0x30");
+	put_frames(8, "plain+0x18/0x20; do_el0_svc+0x1c/0x30");
+	put_frames(9, "plainer+0x8/0x20; do_el0_svc+0x1c/0x30");
+	make_notes_with((struct notes_config){ .has_stack = true });
+	for (call.stack = 8; call.stack <= 10; call.stack++)
+		check_stack_of(&call,
+			       call.stack == 8 ? CALLER " <-do_el0_svc+0x1c/0x30" : CALLER " <-?");
 }
 
 /* What the kernel unwinds: its own frames, the traced function, the caller, and those above. */
 TEST(notes_have_the_stack_above_a_tree)
 {
-	static const char *const frames[] = { "bpf_trampoline", "plain+0x5/0x10", CALLER,
-					      "do_syscall_64+0x3f/0x90" };
 	struct call_values call = {
 		.caller = ADDR, .has_caller = true, .stack = 8, .has_stack = true
 	};
-	struct notes_config config = { .has_stack = true, .has_packet = true };
-	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT };
-	struct row comments[NOTES_COMMENT_MAX];
 
-	put_frames(7, frames, 4);
-	config.values = values;
-	config.protos = table;
-	config.callers = callers;
-	CHECK(!notes_new(&nt, &config));
-	row.entry_values = values_put(values, &call);
-	CHECK(notes_fill(nt, &row, comments) == 1);
-	check_stack(&comments[0], CALLER " <-do_syscall_64+0x3f/0x90");
+	put_frames(7, "bpf_trampoline; plain+0x5/0x10; " CALLER "; do_syscall_64+0x3f/0x90");
+	make_notes_with((struct notes_config){ .has_stack = true, .has_packet = true });
+	check_stack_of(&call, CALLER " <-do_syscall_64+0x3f/0x90");
 	call.stack = 9; /* not in the recording */
-	row.entry_values = values_put(values, &call);
-	CHECK(notes_fill(nt, &row, comments) == 1);
-	check_stack(&comments[0], CALLER " <-?");
+	check_stack_of(&call, CALLER " <-?");
 	call.stack = 0; /* the kernel refused it */
-	row.entry_values = values_put(values, &call);
-	CHECK(notes_fill(nt, &row, comments) == 1);
-	check_stack(&comments[0], CALLER " <-?");
+	check_stack_of(&call, CALLER " <-?");
 	call.has_stack = false; /* a start function inside another one's graph */
-	row.entry_values = values_put(values, &call);
-	CHECK(!notes_fill(nt, &row, comments));
+	check_stack_of(&call, NULL);
 }

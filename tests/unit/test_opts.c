@@ -1,15 +1,11 @@
 #include "options/opts.h"
-
-#include <string.h>
-
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"
 #include "options/graphopts.h"
 #include "options/refuse.h"
 #include "options/manual.h"
-
-#define ARGC_MAX 32
+#include "words.h"
 
 static struct opts opts;
 
@@ -20,19 +16,11 @@ static void end(void)
 }
 AFTER(end);
 
-/* Parses into opts. Splits @line at blanks; the words live as long as the test. */
+/* Parses into opts. */
 static int parse_line(const char *line)
 {
-	static char text[256];
-	static char *argv[ARGC_MAX + 1];
-	int argc = 0;
-
-	snprintf(text, sizeof(text), "netfgraph %s", line);
-	for (char *word = strtok(text, " "); word && argc < ARGC_MAX; word = strtok(NULL, " "))
-		argv[argc++] = word;
-	argv[argc] = NULL;
 	end();
-	return opts_parse(&opts, argc, argv);
+	return words_parse(&opts, line);
 }
 
 TEST(defaults_are_the_kernels)
@@ -58,8 +46,7 @@ TEST(everything_at_once)
 
 TEST(tables_by_event)
 {
-	CHECK(!parse_line("latency tcp_v4_rcv"));
-	CHECK(!opts.by_event && !opts.task_cnt);
+	CHECK(!parse_line("latency tcp_v4_rcv") && !opts.by_event && !opts.task_cnt);
 	CHECK(!parse_line("profile --by-event --max-tasks 100000 -T tcp_*"));
 	CHECK(opts.by_event && opts.task_cnt == 100000);
 	CHECK(parse_line("profile --max-tasks 0") == VERDICT_USAGE);
@@ -88,8 +75,7 @@ TEST(graph_opts_take_the_kernels_names)
 			  "--graph-opts tail,noirqs"));
 	CHECK(opts.columns.proc && !opts.columns.cpu && opts.columns.abstime);
 	CHECK(!opts.columns.duration && opts.columns.tail && !opts.irqs);
-	CHECK(!parse_line("--graph-opts proc,noproc"));
-	CHECK(!opts.columns.proc);
+	CHECK(!parse_line("--graph-opts proc,noproc") && !opts.columns.proc);
 }
 
 TEST(a_reader_gets_what_it_needs)
@@ -107,13 +93,9 @@ TEST(a_reader_gets_what_it_needs)
 /* A column that the consumer does not care about can be chosen, before --for or after it. */
 TEST(a_reader_leaves_the_rest_alone)
 {
-	static const char *const lines[] = {
-		"--for vim --graph-opts nooverhead,noirqs,proc --format text",
-		"--format text --graph-opts proc,noirqs,nooverhead --for vim",
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		CHECK(!parse_line(lines[i]));
+	EACH_PART(line, "--for vim --graph-opts nooverhead,noirqs,proc --format text; "
+			"--format text --graph-opts proc,noirqs,nooverhead --for vim") {
+		CHECK(!parse_line(line));
 		CHECK(opts.columns.abstime && opts.columns.proc && !opts.columns.tail);
 		CHECK(!opts.columns.overhead && !opts.irqs);
 	}
@@ -148,89 +130,40 @@ TEST(command_ends_the_options)
 
 TEST(bad_lines_are_usage_errors)
 {
-	static const char *const lines[] = {
-		"--nosuch",
-		"-x",
-		"-T",
-		"--pid",
-		"-p 12abc",
-		"-p -1",
-		"-p 0",
-		"-p 4194304",
-		"-D 0",
-		"-D 1x",
-		"--timeout 5",
-		"--timeout 0s",
-		"--strict=yes",
-		"-C 9999",
-		"-C 2-1",
-		"--buffer-size 1K",
-		"--buffer-size 2G",
-		"--graph-opts cpu,",
-		"--graph-opts nope",
-		"--graph-opts nonocpu",
-		"--for",
-		"--for emacs",
-		"--for vim --for perf",
-		"--for vim --format json",
-		"--format text --for perfetto",
-		"--for vim --graph-opts tail",
-		"--graph-opts noproc,notail --for sleepgraph",
-		"--for perf --graph-opts nocpu",
-		"record -o x --for vim",
-		"profile --for perf",
-		"list --for jq",
-		"-D 1180591620717411303424",
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		if (parse_line(lines[i]) != VERDICT_USAGE) {
-			printf("  accepted: %s\n", lines[i]);
-			CHECK(false);
-		}
-	}
+	EACH_PART(line, "--nosuch; -x; -T; --pid; -p 12abc; -p -1; -p 0; -p 4194304; -D 0; "
+			"-D 1x; --timeout 5; --timeout 0s; --strict=yes; -C 9999; -C 2-1; "
+			"--buffer-size 1K; --buffer-size 2G; --graph-opts cpu,; "
+			"--graph-opts nope; --graph-opts nonocpu; --for; --for emacs; "
+			"--for vim --for perf; --for vim --format json; "
+			"--format text --for perfetto; --for vim --graph-opts tail; "
+			"--graph-opts noproc,notail --for sleepgraph; "
+			"--for perf --graph-opts nocpu; record -o x --for vim; "
+			"profile --for perf; list --for jq; -D 1180591620717411303424")
+		CHECK(parse_line(line) == VERDICT_USAGE);
 }
 
 /* A file does not record these, so each option is refused by name. */
 TEST(options_of_the_live_trace_are_refused_for_a_file)
 {
-	static const char *const words[] = {
-		"--pid 1",
-		"--cgroup x",
-		"--container x",
-		"--pod x",
-		"--netns 1",
-		"-G f --callee-depth 1",
-		"--max-funcs 1",
-		"--nosleep-time",
-		"--include-terminal",
-		"--by-event",
-		"--max-tasks 1",
-		"--attach pair",
-		"--complete",
-		"--cheap",
-		"--wait-detach",
-		"--buffer-size 64K",
-		"--timeout 1s",
-		"--packet tcp",
-		"--graph-opts noirqs",
-		"-G f --all",
-		"-G f --learn 1s",
-		"--duty 10",
-	};
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	EACH_PART(words, "--pid 1; --cgroup x; --container x; --pod x; --netns 1; "
+			 "-G f --callee-depth 1; --max-funcs 1; --nosleep-time; "
+			 "--include-terminal; --by-event; --max-tasks 1; --attach pair; "
+			 "--complete; --cheap; --wait-detach; --buffer-size 64K; --timeout 1s; "
+			 "--packet tcp; --graph-opts noirqs; -G f --all; -G f --learn 1s; "
+			 "--duty 10") {
 		char line[64];
 
-		snprintf(line, sizeof(line), "profile %s", words[i]);
+		snprintf(line, sizeof(line), "profile %s", words);
 		CHECK(!parse_line(line));
-		snprintf(line, sizeof(line), "profile --input x %s", words[i]);
+		snprintf(line, sizeof(line), "profile --input x %s", words);
 		CHECK(parse_line(line) == VERDICT_USAGE);
+		cnt++;
 	}
 	for (size_t i = 0; i < opt_def_cnt; i++)
-		cnt += !!(opt_defs[i].verbs & OPT_LIVE_ONLY);
-	CHECK(cnt == sizeof(words) / sizeof(words[0]) - 1);
+		cnt -= !!(opt_defs[i].verbs & OPT_LIVE_ONLY);
+	CHECK(cnt == 1);
 }
 
 TEST(every_option_has_a_field_or_a_function)
@@ -290,49 +223,37 @@ TEST(what_netfgraph_has_needs_no_word_in_its_place)
 }
 
 /* @cnt times --comm, after other words. */
-static int parse_comms(char *const *words, size_t word_cnt, size_t cnt)
+static int parse_comms(const char *words, size_t cnt)
 {
-	static char *argv[2 * NFG_COMM_GLOB_CNT + 16];
-	int argc = 1;
+	struct strbuf line = { 0 };
+	int err;
 
-	argv[0] = "netfgraph";
-	for (size_t i = 0; i < word_cnt; i++)
-		argv[argc++] = words[i];
-	for (size_t i = 0; i < cnt; i++) {
-		argv[argc++] = "--comm";
-		argv[argc++] = "curl*";
-	}
-	argv[argc] = NULL;
-	end();
-	return opts_parse(&opts, argc, argv);
+	strbuf_str(&line, words);
+	while (cnt--)
+		strbuf_str(&line, " --comm curl*");
+	strbuf_char(&line, '\0');
+	err = parse_line(line.ptr);
+	strbuf_release(&line);
+	return err;
 }
 
 TEST(programs_follow_256_patterns_for_names)
 {
-	char *const flight[] = {
-		"record", "-o", "x", "--ring", "64M", "--when", "tcp_v4_connect > 1s"
-	};
-	const size_t flight_cnt = sizeof(flight) / sizeof(flight[0]);
-
 	quiet();
-	CHECK(!parse_comms(NULL, 0, NFG_COMM_GLOB_CNT));
-	CHECK(opts.comms.cnt == NFG_COMM_GLOB_CNT);
-	CHECK(parse_comms(NULL, 0, NFG_COMM_GLOB_CNT + 1) == VERDICT_USAGE);
-	CHECK(!parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT));
-	CHECK(parse_comms(flight, flight_cnt, NFG_COMM_GLOB_CNT + 1) == VERDICT_USAGE);
+	EACH_PART(words, "; record -o x --ring 64M --when 'tcp_v4_connect > 1s'") {
+		CHECK(!parse_comms(words, NFG_COMM_GLOB_CNT));
+		CHECK(opts.comms.cnt == NFG_COMM_GLOB_CNT);
+		CHECK(parse_comms(words, NFG_COMM_GLOB_CNT + 1) == VERDICT_USAGE);
+	}
 }
 
 TEST(a_pattern_for_names_has_255_bytes)
 {
-	char pattern[COMMGLOB_PATTERN_MAX + 2];
-	char *argv[] = { "netfgraph", "--comm", pattern, NULL };
+	char line[COMMGLOB_PATTERN_MAX + 16];
 
 	quiet();
-	memset(pattern, 'x', sizeof(pattern));
-	pattern[COMMGLOB_PATTERN_MAX] = '\0';
-	CHECK(!opts_parse(&opts, 3, argv));
-	end();
-	pattern[COMMGLOB_PATTERN_MAX] = 'x';
-	pattern[COMMGLOB_PATTERN_MAX + 1] = '\0';
-	CHECK(opts_parse(&opts, 3, argv) == VERDICT_USAGE);
+	snprintf(line, sizeof(line), "--comm %0*d", COMMGLOB_PATTERN_MAX, 0);
+	CHECK(!parse_line(line));
+	strcat(line, "0");
+	CHECK(parse_line(line) == VERDICT_USAGE);
 }

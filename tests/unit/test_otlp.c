@@ -1,6 +1,4 @@
 /* Rows to OpenTelemetry's spans: exact bytes of a small trace, and what waits for the end of a call. */
-#include <stdio.h>
-#include <string.h>
 
 #include "formatted.h"
 #include "harness.h"

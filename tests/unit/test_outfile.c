@@ -1,14 +1,8 @@
 /* Files that are written: when they change, where they end when there is no room, and whose they are. */
 #include "base/output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness.h"
 #include "scratch.h"
@@ -19,21 +13,12 @@ AFTER(remove_dir);
 
 static void put_old(void)
 {
-	FILE *file = fopen(file_path, "w");
-
-	CHECK(file && fputs("old", file) >= 0 && !fclose(file));
+	file_put(file_path, "old");
 }
 
 static bool holds(const char *where, const char *want)
 {
-	char text[64] = "";
-	FILE *file = fopen(where, "r");
-	size_t len;
-
-	CHECK(file);
-	len = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	return len == strlen(want) && !memcmp(text, want, len);
+	return !strcmp(file_text(where), want);
 }
 
 static size_t size_of(const char *where)
@@ -111,17 +96,6 @@ TEST(a_new_file_that_cannot_go_again_is_told)
 #define HEADER "# tracer: function_graph\n"
 #define LIMIT  400
 
-static void slurp(const char *where, char *text, size_t cap)
-{
-	FILE *file = fopen(where, "r");
-	size_t len;
-
-	CHECK(file);
-	len = fread(text, 1, cap - 1, file);
-	text[len] = 0;
-	fclose(file);
-}
-
 /* Only whole rows: rows of one line, and banners of four. */
 static bool is_whole(const char *text)
 {
@@ -150,7 +124,6 @@ static void put_rows(struct output *out, int cnt)
 
 TEST(rotated_files_have_whole_rows_and_a_header)
 {
-	char text[2 * LIMIT];
 	struct output out;
 	char name[160];
 	size_t rows = 0;
@@ -162,8 +135,10 @@ TEST(rotated_files_have_whole_rows_and_a_header)
 	strbuf_str(&out.buf, ROW);
 	CHECK(!output_close(&out));
 	for (int i = 0; i < 3; i++) {
+		const char *text;
+
 		snprintf(name, sizeof(name), i ? "%s.%d" : "%s", file_path, i);
-		slurp(name, text, sizeof(text));
+		text = file_text(name);
 		CHECK(is_whole(text) && strlen(text) <= LIMIT);
 		CHECK(!i || strlen(text) > LIMIT - strlen(BANNER));
 		rows += strlen(text);
@@ -177,8 +152,8 @@ TEST(rotated_files_have_whole_rows_and_a_header)
 
 TEST(a_file_that_is_full_has_whole_rows)
 {
-	char text[2 * LIMIT];
 	struct output out;
+	const char *text;
 
 	quiet();
 	CHECK(!output_open(&out, file_path, NULL));
@@ -186,7 +161,7 @@ TEST(a_file_that_is_full_has_whole_rows)
 	CHECK(!output_limit(&out, LIMIT, 0, 0));
 	put_rows(&out, 100);
 	CHECK(out.is_full && !output_close(&out));
-	slurp(file_path, text, sizeof(text));
+	text = file_text(file_path);
 	CHECK(is_whole(text) && strlen(text) <= LIMIT && strlen(text) > LIMIT - strlen(BANNER));
 	CHECK(size_of(file_path) == strlen(text));
 }
@@ -201,9 +176,10 @@ static void limit_files(rlim_t bytes)
 }
 
 /* The content of a file that @limit bytes fit into, appended to "old" if @is_appended. */
-static void write_until_full(rlim_t limit, bool is_appended, char *text, size_t cap)
+static const char *written_until_full(rlim_t limit, bool is_appended)
 {
 	struct output out;
+	const char *text;
 	int fd;
 	int err;
 
@@ -222,23 +198,24 @@ static void write_until_full(rlim_t limit, bool is_appended, char *text, size_t 
 	CHECK(output_flush(&out) == -EFBIG && output_close(&out) == -EFBIG);
 	limit_files(RLIM_INFINITY);
 	close(fd);
-	slurp(file_path, text, cap);
+	text = file_text(file_path);
 	CHECK(size_of(file_path) == strlen(text) && !out.file.is_torn);
+	return text;
 }
 
 TEST(a_file_that_may_not_grow_ends_with_a_whole_row)
 {
 	static const char all[] = HEADER ROW BANNER BANNER ROW ROW;
 	const size_t old_len = 3;
-	char text[2 * LIMIT];
+	const char *text;
 
 	quiet();
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t limit = strlen(HEADER) + old_len; limit < strlen(all); limit++) {
-		write_until_full(limit, false, text, sizeof(text));
+		text = written_until_full(limit, false);
 		CHECK(is_whole(text) && strlen(text) <= limit);
 		CHECK(limit - strlen(text) < strlen(BANNER));
-		write_until_full(limit, true, text, sizeof(text));
+		text = written_until_full(limit, true);
 		CHECK(!strncmp(text, "old", old_len) && is_whole(text + old_len));
 		CHECK(strlen(text) <= limit && limit - strlen(text) < strlen(BANNER));
 	}
@@ -258,8 +235,7 @@ TEST(rows_of_others_stay_where_ours_cannot_end_whole)
 	out = (struct output){ .file = { .fd = fd } };
 	output_rows(&out);
 	strbuf_str(&out.buf, ROW);
-	CHECK(!output_flush(&out));
-	CHECK(write(fd, "other\n", 6) == 6);
+	CHECK(!output_flush(&out) && write(fd, "other\n", 6) == 6);
 	limit_files(strlen(ROW) + 20);
 	strbuf_str(&out.buf, ROW);
 	CHECK(output_flush(&out) == -EFBIG && out.file.is_torn);
@@ -318,6 +294,16 @@ TEST(the_same_file_is_known_by_any_name)
 	CHECK(holds(file_path, "old"));
 }
 
+static bool is_taken(const char *where)
+{
+	struct outfile f;
+
+	if (outfile_open(&f, where, NULL))
+		return false;
+	outfile_abandon(&f);
+	return true;
+}
+
 /* Playing another user takes root. */
 TEST(where_everybody_makes_files_those_of_others_are_not_taken)
 {
@@ -326,20 +312,15 @@ TEST(where_everybody_makes_files_those_of_others_are_not_taken)
 	quiet();
 	put_old();
 	CHECK(!chmod(scratch_dir, 01777) && !symlink(file_path, other_path));
-	CHECK(!outfile_open(&f, other_path, NULL));
-	outfile_abandon(&f);
+	CHECK(is_taken(other_path));
 	if (!geteuid()) {
-		CHECK(!chown(scratch_dir, 1, 1));
-		CHECK(!outfile_open(&f, other_path, NULL));
-		outfile_abandon(&f);
+		CHECK(!chown(scratch_dir, 1, 1) && is_taken(other_path));
 		CHECK(!lchown(other_path, 2, 2));
 		CHECK(outfile_open(&f, other_path, NULL) == -ELOOP && f.fd < 0);
 		CHECK(!unlink(other_path) && !link(file_path, other_path) &&
 		      !chown(file_path, 2, 2));
 		CHECK(outfile_open(&f, other_path, NULL) == -EACCES && f.fd < 0);
-		CHECK(!chmod(scratch_dir, 0755));
-		CHECK(!outfile_open(&f, other_path, NULL));
-		outfile_abandon(&f);
+		CHECK(!chmod(scratch_dir, 0755) && is_taken(other_path));
 		CHECK(!chmod(scratch_dir, 01777) && !chown(file_path, 0, 0));
 		CHECK(outfile_open(&f, other_path, NULL) == -EACCES && f.fd < 0);
 	}

@@ -1,7 +1,4 @@
 #include "format/render.h"
-
-#include <stdlib.h>
-
 #include "format/text_parse.h"
 #include "harness.h"
 #include "rows.h"
@@ -53,10 +50,7 @@ static struct row leaf(uint64_t duration_ns)
 
 TEST(durations_have_the_colour_of_their_mark)
 {
-	static const struct {
-		uint64_t ns;
-		const char *want;
-	} cases[] = {
+	static const struct number_case cases[] = {
 		{ 163, " 1)   0.163 us    |  f();\n" },
 		{ 100000, " 1) + 100.000 us  |  f();\n" },
 		{ 100001, " 1) <33>! 100.001 us<0>  |  f();\n" },
@@ -66,10 +60,10 @@ TEST(durations_have_the_colour_of_their_mark)
 		{ 1000000001, " 1) <1;31>$ 1000000 us<0>  |  f();\n" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct row row = leaf(cases[i].ns);
+	EACH(c, cases) {
+		struct row row = leaf(c->in);
 
-		CHECK_STR(painted("", &row), cases[i].want);
+		CHECK_STR(painted("", &row), c->want);
 	}
 }
 
@@ -94,18 +88,20 @@ TEST(a_name_like_a_duration)
 
 TEST(errors_that_calls_return)
 {
+	static const struct text_case cases[] = {
+		{ "<-g+0x10/0x20 ret=-22", "<-g+0x10/0x20 <31>ret=-22<0>" },
+		{ "= -22", "<31>= -22<0>" },
+		{ "<-g+0x10/0x20 = -22", "<-g+0x10/0x20 <31>= -22<0>" },
+		{ "ret=0x16", "ret=0x16" },
+	};
 	struct row row = leaf(200);
+	char want[128];
 
-	row.note = TEXT("<-g+0x10/0x20 ret=-22");
-	CHECK_STR(painted("", &row),
-		  " 1)   0.200 us    |  f(); /* <-g+0x10/0x20 <31>ret=-22<0> */\n");
-	row.note = TEXT("= -22");
-	CHECK_STR(painted("", &row), " 1)   0.200 us    |  f(); /* <31>= -22<0> */\n");
-	row.note = TEXT("<-g+0x10/0x20 = -22");
-	CHECK_STR(painted("", &row),
-		  " 1)   0.200 us    |  f(); /* <-g+0x10/0x20 <31>= -22<0> */\n");
-	row.note = TEXT("ret=0x16");
-	CHECK_STR(painted("", &row), " 1)   0.200 us    |  f(); /* ret=0x16 */\n");
+	EACH(c, cases) {
+		row.note = text_from(c->in);
+		snprintf(want, sizeof(want), " 1)   0.200 us    |  f(); /* %s */\n", c->want);
+		CHECK_STR(painted("", &row), want);
+	}
 	row.kind = ROW_RETURN;
 	row.is_named = true;
 	row.duration_ns = 200000;
@@ -143,13 +139,9 @@ TEST(titles_of_tables)
 
 	strbuf_str(&out, "x\nCOUNT  FUNCTION\n  1  f\n");
 	paint_table(&out, 2);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "x\n\033[1mCOUNT  FUNCTION\033[0m\n  1  f\n");
-	strbuf_reset(&out);
+	CHECK_BUF(&out, "x\n\033[1mCOUNT  FUNCTION\033[0m\n  1  f\n");
 	strbuf_str(&out, "f: 1 call, min 0.1 us; in ns:\n[0]  1 |@|\ng [m]: 2 calls, min 1 us\n");
 	paint_table(&out, 0);
-	strbuf_char(&out, '\0');
-	CHECK_STR(out.ptr, "\033[1mf\033[0m: 1 call, min 0.1 us; in ns:\n[0]  1 |@|\n"
-			   "\033[1mg [m]\033[0m: 2 calls, min 1 us\n");
-	strbuf_release(&out);
+	CHECK_BUF(&out, "\033[1mf\033[0m: 1 call, min 0.1 us; in ns:\n[0]  1 |@|\n"
+			"\033[1mg [m]\033[0m: 2 calls, min 1 us\n");
 }

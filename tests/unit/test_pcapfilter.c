@@ -1,12 +1,8 @@
 /* Filters as eBPF say of packets what libpcap's own machine says; run here by an interpreter. */
 #include "filter/pcapfilter.h"
 
-#include <errno.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness.h"
 #include "machine.h"
@@ -20,108 +16,33 @@
 
 /* ---- the two machines agree ---- */
 
-static const char *const expressions[] = {
-	"ip",
-	"ip6",
-	"tcp",
-	"udp",
-	"icmp",
-	"icmp6",
-	"sctp",
-	"ip or ip6",
-	"not ip",
-	"not tcp",
-	"ip proto 47",
-	"ip proto gre",
-	"ip6 proto 58",
-	"proto 6",
-	"proto 17 and not ip6",
-	"port 443",
-	"port 53",
-	"tcp port 443",
-	"udp port 443",
-	"tcp src port 443",
-	"dst port 443",
-	"udp dst port 53",
-	"not port 443",
-	"not udp port 53",
-	"port 7 or port 8080",
-	"portrange 50-60",
-	"tcp portrange 440-8080",
-	"src portrange 1-1024",
-	"host 10.0.0.1",
-	"src host 10.0.0.1",
-	"dst host 10.0.0.1",
-	"host 2001:db8::1",
-	"src host ::1",
-	"net 10.0.0.0/8",
-	"src net 192.168.0.0/16",
-	"dst net 10.0.0.0/30",
-	"net 2001:db8::/32",
-	"not net 10.0.0.0/8",
-	"ip host 10.0.0.2 and tcp",
-	"host 10.0.0.1 and (port 53 or port 443)",
-	"host 10.0.0.1 and host 8.8.8.8",
-	"ip6 and tcp port 443",
-	"ip6 and not udp",
-	"ip and not (tcp or udp)",
-	"tcp[tcpflags] & tcp-syn != 0",
-	"tcp[tcpflags] == tcp-syn",
-	"tcp[13] = 18",
-	"tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn",
-	"not tcp[tcpflags] & tcp-ack != 0",
-	"tcp[2:2] = 443",
-	"tcp[14:2] > 500",
-	"tcp[0:4] & 0xffff = 443",
-	"tcp[1] = 0xbb",
-	"tcp[13] & 7 != 0 or udp",
-	"tcp[tcpflags] & tcp-syn != 0 and port 443",
-	"udp[0:2] = 53",
-	"udp[8:4] = 0",
-	"icmp[icmptype] = icmp-echo",
-	"icmp[0] != icmp-echoreply",
-	"icmp6[0] = 128",
-	"ip6[40] = 135",
-	"ip[8] = 64",
-	"ip[8] < 64",
-	"ip[6:2] & 0x1fff = 0",
-	"ip[6] & 0x20 != 0",
-	"ip[2:2] > 100",
-	"ip[3:4] != 0",
-	"ip[11:2] = 10",
-	"ip[1:4] = 0x003c00",
-	"ip[9] = 6 and ip[12] = 10",
-	"ip6[6] = 44",
-	"ip6[7] = 255",
-	"ip6[4:2] < 50",
-	"greater 100",
-	"less 60",
-	"len > 80",
-	"len = 84",
-	"len % 2 = 1",
-	"len / 10 = 8",
-	"ip[0] & 0xf = 5",
-	"(ip[0] & 0xf) * 4 = 20",
-	"ip[12] + ip[16] = 20",
-	"ip[12] - ip[16] = 0",
-	"ip[8] << 2 = 256",
-	"ip[8] >> ip[12] = 0",
-	"ip[8] << ip[12] != 0",
-	"ip[8] ^ 64 = 0",
-	"ip[8] | 1 = 65",
-	"ip[8] / ip[7] = 1",
-	"ip[8] % ip[12] = 4",
-	"ip[2:2] = len",
-	"tcp[0:2] > tcp[2:2]",
-	"len - 20 > tcp[1]",
-	"-ip[8] = -64",
-	"1 = 1 and tcp",
-
-	"ip multicast",
-	"ip6 multicast",
-	"host 10.0.0.1 or host 10.0.0.2 or host 10.0.0.3 or host 10.0.0.4 or host 8.8.8.8 or host ::1",
-	"tcp port 1 or 2 or 3 or 4 or 5 or 6 or 7 or 8 or 9 or 10 or 443",
-};
+static const char expressions[] =
+	"ip; ip6; tcp; udp; icmp; icmp6; sctp; ip or ip6; not ip; not tcp; ip proto 47; "
+	"ip proto gre; ip6 proto 58; proto 6; proto 17 and not ip6; port 443; port 53; "
+	"tcp port 443; udp port 443; tcp src port 443; dst port 443; udp dst port 53; "
+	"not port 443; not udp port 53; port 7 or port 8080; portrange 50-60; "
+	"tcp portrange 440-8080; src portrange 1-1024; host 10.0.0.1; src host 10.0.0.1; "
+	"dst host 10.0.0.1; host 2001:db8::1; src host ::1; net 10.0.0.0/8; "
+	"src net 192.168.0.0/16; dst net 10.0.0.0/30; net 2001:db8::/32; not net 10.0.0.0/8; "
+	"ip host 10.0.0.2 and tcp; host 10.0.0.1 and (port 53 or port 443); "
+	"host 10.0.0.1 and host 8.8.8.8; ip6 and tcp port 443; ip6 and not udp; "
+	"ip and not (tcp or udp); tcp[tcpflags] & tcp-syn != 0; tcp[tcpflags] == tcp-syn; "
+	"tcp[13] = 18; tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn; "
+	"not tcp[tcpflags] & tcp-ack != 0; tcp[2:2] = 443; tcp[14:2] > 500; "
+	"tcp[0:4] & 0xffff = 443; tcp[1] = 0xbb; tcp[13] & 7 != 0 or udp; "
+	"tcp[tcpflags] & tcp-syn != 0 and port 443; udp[0:2] = 53; udp[8:4] = 0; "
+	"icmp[icmptype] = icmp-echo; icmp[0] != icmp-echoreply; icmp6[0] = 128; "
+	"ip6[40] = 135; ip[8] = 64; ip[8] < 64; ip[6:2] & 0x1fff = 0; ip[6] & 0x20 != 0; "
+	"ip[2:2] > 100; ip[3:4] != 0; ip[11:2] = 10; ip[1:4] = 0x003c00; "
+	"ip[9] = 6 and ip[12] = 10; ip6[6] = 44; ip6[7] = 255; ip6[4:2] < 50; greater 100; "
+	"less 60; len > 80; len = 84; len % 2 = 1; len / 10 = 8; ip[0] & 0xf = 5; "
+	"(ip[0] & 0xf) * 4 = 20; ip[12] + ip[16] = 20; ip[12] - ip[16] = 0; "
+	"ip[8] << 2 = 256; ip[8] >> ip[12] = 0; ip[8] << ip[12] != 0; ip[8] ^ 64 = 0; "
+	"ip[8] | 1 = 65; ip[8] / ip[7] = 1; ip[8] % ip[12] = 4; ip[2:2] = len; "
+	"tcp[0:2] > tcp[2:2]; len - 20 > tcp[1]; -ip[8] = -64; 1 = 1 and tcp; ip multicast; "
+	"ip6 multicast; "
+	"host 10.0.0.1 or host 10.0.0.2 or host 10.0.0.3 or host 10.0.0.4 or host 8.8.8.8 or host ::1; "
+	"tcp port 1 or 2 or 3 or 4 or 5 or 6 or 7 or 8 or 9 or 10 or 443";
 
 static bool run_theirs(const struct bpf_program *prog, const struct packet *p)
 {
@@ -142,10 +63,7 @@ static struct pcapfilter translated(const struct bpf_program *prog)
 		insns[i] = (struct cbpf_insn){ prog->bf_insns[i].code, prog->bf_insns[i].jt,
 					       prog->bf_insns[i].jf, prog->bf_insns[i].k };
 	}
-	if (cbpf_translate(&filter.insns, &filter.insn_cnt, insns, prog->bf_len, &why)) {
-		printf("  %s\n", why);
-		CHECK(!"translated");
-	}
+	CHECK(!cbpf_translate(&filter.insns, &filter.insn_cnt, insns, prog->bf_len, &why));
 	free(insns);
 	return filter;
 }
@@ -158,20 +76,15 @@ static size_t check_agreement(pcap_t *pcap, const char *expression)
 	size_t matched_cnt = 0;
 	char why[256] = "";
 
-	if (pcapfilter_compile(&filters[0], expression, why, sizeof(why)) ||
-	    pcap_compile(pcap, &theirs, expression, 0, PCAP_NETMASK_UNKNOWN)) {
-		printf("  %s %s%s\n", expression, why, pcap_geterr(pcap));
-		CHECK(!"compiled");
-	}
+	CHECK(!pcapfilter_compile(&filters[0], expression, why, sizeof(why)));
+	CHECK(!pcap_compile(pcap, &theirs, expression, 0, PCAP_NETMASK_UNKNOWN));
 	filters[1] = translated(&theirs);
 	for (size_t i = 0; i < 2 * RECIPE_CNT; i++) {
 		struct packet p = packet_made(&recipes[i / 2]);
 		bool is_wanted = run_ours(&filters[i % 2], &p);
 
-		if (is_wanted != run_theirs(&theirs, &p)) {
-			printf("  %s, packet %zu: we say %d\n", expression, i / 2, is_wanted);
-			CHECK(!"the same verdict");
-		}
+		in_case("'%s', packet %zu: we say %d", expression, i / 2, is_wanted);
+		CHECK(is_wanted == run_theirs(&theirs, &p));
 		matched_cnt += is_wanted;
 		check_lacking(&filters[i % 2], &p);
 	}
@@ -189,8 +102,8 @@ TEST(filters_say_what_libpcap_says)
 	size_t matched_cnt = 0;
 
 	CHECK(pcap);
-	for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++)
-		matched_cnt += check_agreement(pcap, expressions[i]);
+	EACH_PART(expression, expressions)
+		matched_cnt += check_agreement(pcap, expression);
 	CHECK(matched_cnt > 800);
 	pcap_close(pcap);
 }
@@ -201,10 +114,8 @@ static void check_refused(const char *expression, const char *want)
 	char why[256] = "";
 
 	CHECK(pcapfilter_compile(&filter, expression, why, sizeof(why)) == -EINVAL);
-	if (!strstr(why, want))
-		printf("  %s: \"%s\"\n", expression, why);
-	CHECK(strstr(why, want) && !strchr(why, '\n'));
-	CHECK(!filter.insns && !filter.insn_cnt);
+	in_case("'%s': %s", expression, why);
+	CHECK(strstr(why, want) && !strchr(why, '\n') && !filter.insns && !filter.insn_cnt);
 	pcapfilter_release(&filter);
 }
 
@@ -270,9 +181,9 @@ TEST(scratch_memory_and_registers)
 		{ BPF_RET | BPF_K, 0, 0, 1 },
 	};
 
-	CHECK(run_classic(kept, sizeof(kept) / sizeof(kept[0]), 20));
-	CHECK(run_classic(unwritten, sizeof(unwritten) / sizeof(unwritten[0]), 20));
-	CHECK(run_classic(shifted, sizeof(shifted) / sizeof(shifted[0]), 20));
+	CHECK(run_classic(kept, CNT_OF(kept), 20));
+	CHECK(run_classic(unwritten, CNT_OF(unwritten), 20));
+	CHECK(run_classic(shifted, CNT_OF(shifted), 20));
 }
 
 /* No comparison with an unknown length matches. */
@@ -284,8 +195,7 @@ TEST(length_may_be_unknown)
 		{ BPF_RET | BPF_K, 0, 0, 1 },
 	};
 
-	CHECK(run_classic(asks, 3, 20));
-	CHECK(!run_classic(asks, 3, 0));
+	CHECK(run_classic(asks, 3, 20) && !run_classic(asks, 3, 0));
 }
 
 TEST(what_is_no_filter_is_refused)

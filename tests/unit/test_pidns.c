@@ -1,23 +1,12 @@
 /* Ids of tasks in pid namespaces, against a made-up /proc. */
 #include "scope/netns.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "fakehost.h"
 #include "harness.h"
 
 static struct pidns ns;
 
-static void end(void)
-{
-	pidns_release(&ns);
-}
-
 BEFORE(host_make);
-AFTER(end);
+AT_END(pidns_release(&ns));
 
 static void link_make(const char *task, const char *kind, const char *link)
 {
@@ -35,10 +24,15 @@ static void proc_make(const char *ids, const char *ours, const char *of_first)
 			  ids));
 }
 
+static void find_ours(const char *ids, const char *ours, const char *of_first)
+{
+	proc_make(ids, ours, of_first);
+	CHECK(!pidns_find(&ns, proc));
+}
+
 TEST(first_namespace_needs_no_table)
 {
-	proc_make("\t812", "pid:[4026531836]", "pid:[4026531836]");
-	CHECK(!pidns_find(&ns, proc));
+	find_ours("\t812", "pid:[4026531836]", "pid:[4026531836]");
 	CHECK(!ns.inum && ns.proc_tgid == 812);
 	pidns_take(&ns, 5, 7);
 	CHECK(pidns_tid(&ns, 5) == 5);
@@ -50,14 +44,12 @@ TEST(kernel_without_namespaces)
 {
 	dirs_make(text_of("%s/self", proc));
 	file_make(text_of("%s/self/status", proc), "Name:\tnetfgraph\nTgid:\t812\nPid:\t812\n");
-	CHECK(!pidns_find(&ns, proc));
-	CHECK(!ns.inum && ns.proc_tgid == 812);
+	CHECK(!pidns_find(&ns, proc) && !ns.inum && ns.proc_tgid == 812);
 }
 
 TEST(ids_are_translated)
 {
-	proc_make("\t5", "pid:[4026532133]", "pid:[4026532133]");
-	CHECK(!pidns_find(&ns, proc));
+	find_ours("\t5", "pid:[4026532133]", "pid:[4026532133]");
 	CHECK(ns.inum == 4026532133u && !ns.proc_is_first && ns.proc_tgid == 5);
 	CHECK(!pidns_tid(&ns, 5) && !pidns_proc_id(&ns, 900));
 	pidns_take(&ns, 5, 900);
@@ -74,8 +66,7 @@ TEST(ids_are_translated)
 
 TEST(ids_are_reused)
 {
-	proc_make("\t5", "pid:[4026532133]", "pid:[4026532133]");
-	CHECK(!pidns_find(&ns, proc));
+	find_ours("\t5", "pid:[4026532133]", "pid:[4026532133]");
 	pidns_take(&ns, 5, 900);
 	pidns_take(&ns, 5, 950);
 	CHECK(pidns_tid(&ns, 5) == 950 && pidns_proc_id(&ns, 950) == 5);
@@ -87,41 +78,29 @@ TEST(ids_are_reused)
 /* /proc is the host's: what it says needs no translation, getpid() does. */
 TEST(proc_of_the_first_namespace)
 {
-	proc_make("\t900\t5", "pid:[4026532133]", "pid:[4026531836]");
-	CHECK(!pidns_find(&ns, proc));
+	find_ours("\t900\t5", "pid:[4026532133]", "pid:[4026531836]");
 	CHECK(ns.inum == 4026532133u && ns.proc_is_first && ns.proc_tgid == 900);
 	pidns_take(&ns, 5, 900);
 	CHECK(pidns_tid(&ns, 5) == 900);
 	CHECK(pidns_proc_id(&ns, 901) == 901);
 }
 
-static void check_refused(void)
+static void check_refused(int err, const char *why)
 {
-	file_make(text_of("%s/uptime", proc), "1.00 1.00\n");
 	listen_begin();
-	CHECK(pidns_find(&ns, proc) == -EXDEV);
+	CHECK(pidns_find(&ns, proc) == err);
 	listen_end();
-	SAYS("another pid namespace");
+	SAYS(why);
 	check_form();
 }
 
-TEST(proc_of_another_namespace_is_refused)
-{
-	proc_make("\t7\t1", "pid:[4026532140]", "pid:[4026532133]");
-	check_refused();
-}
+TEST_ONE(proc_of_another_namespace_is_refused,
+	 proc_make("\t7\t1", "pid:[4026532140]", "pid:[4026532133]"),
+	 file_make(text_of("%s/uptime", proc), "1.00 1.00\n"),
+	 check_refused(-EXDEV, "another pid namespace"));
 
 /* Our namespace is above that of /proc, or beside it. */
-TEST(proc_without_us_is_refused)
-{
-	check_refused();
-}
+TEST_ONE(proc_without_us_is_refused, file_make(text_of("%s/uptime", proc), "1.00 1.00\n"),
+	 check_refused(-EXDEV, "another pid namespace"));
 
-TEST(proc_that_is_not_mounted)
-{
-	listen_begin();
-	CHECK(pidns_find(&ns, proc) == -ENOENT);
-	listen_end();
-	SAYS("/proc is not mounted");
-	check_form();
-}
+TEST_ONE(proc_that_is_not_mounted, check_refused(-ENOENT, "/proc is not mounted"));

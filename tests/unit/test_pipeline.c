@@ -1,10 +1,7 @@
 /* Which stages an event goes through, and in which order, for each kind of sink. */
 #include "report/pipeline.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "harness.h"
+#include "script.h"
 
 /* What a sink got: a letter for each event or row, flushes left out. */
 struct probe {
@@ -43,7 +40,6 @@ static void take_row(struct sink *sink, struct row *row)
 
 static int flush(struct sink *sink, bool is_idle)
 {
-	(void)is_idle;
 	return ((struct probe *)sink)->flush_err;
 }
 
@@ -74,7 +70,6 @@ static int gate_feed(void *ctx, const struct event *events, size_t cnt, const st
 {
 	static struct event kept[16];
 
-	(void)ctx;
 	*out_cnt = 0;
 	*out = kept;
 	for (size_t i = 0; i < cnt; i++) {
@@ -112,31 +107,30 @@ static void make(const struct sink_ops *ops)
 	};
 
 	end();
+	script_begin("ab");
 	probe = (struct probe){ .sink = { .ops = ops } };
 	CHECK(!pipeline_new(&pl, &config));
 }
 
-static int feed(uint64_t time_ns, enum event_kind kind, uint16_t func_id, unsigned int flags)
+static int feed(const char *script)
 {
-	const struct event ev = { .time_ns = time_ns,
-				  .tid = 7,
-				  .func_id = func_id,
-				  .kind = (uint8_t)kind,
-				  .flags = (uint8_t)flags };
+	int err = 0;
 
-	return pipeline_feed(pl, &ev, 1);
+	SCRIPT_EACH(script, ev) {
+		ev->frame = 0;
+		err = err ? err : pipeline_feed(pl, ev, 1);
+	}
+	return err;
 }
 
 TEST(events_pass_the_hold_and_the_gate_to_a_recording)
 {
 	make(&event_ops);
-	CHECK(!feed(1, EVENT_ENTRY, 0, 0));
-	CHECK(!feed(2, EVENT_ENTRY, 1, 0));
-	CHECK(!feed(3, EVENT_EXIT, 1, 0));
+	CHECK(!feed("1 a{ 2 b{ 3 }b"));
 	CHECK_STR(probe.got, "1");
-	CHECK(!feed(4, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!feed("4 a{/tur"));
 	CHECK_STR(probe.got, "1");
-	CHECK(!feed(5, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
+	CHECK(!feed("5 }a/tr"));
 	CHECK_STR(probe.got, "145");
 	CHECK(!pipeline_end(pl) && !pipeline_row_cnt(pl));
 }
@@ -144,15 +138,9 @@ TEST(events_pass_the_hold_and_the_gate_to_a_recording)
 /* Also those that the gate does not let through, but not those of a packet out of scope. */
 TEST(whether_there_are_calls)
 {
-	const unsigned int end = EVENT_TREE | EVENT_TREE_DROP | EVENT_TREE_ROOT;
-
 	make(&event_ops);
-	CHECK(!feed(1, EVENT_EXIT, 0, 0));
-	CHECK(!feed(2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
-	CHECK(!feed(3, EVENT_EXIT, 0, end));
-	CHECK(!pipeline_has_calls(pl));
-	CHECK(!feed(4, EVENT_ENTRY, 1, 0));
-	CHECK(pipeline_has_calls(pl));
+	CHECK(!feed("1 }a 2 a{/tur 3 }a/trd") && !pipeline_has_calls(pl));
+	CHECK(!feed("4 b{") && pipeline_has_calls(pl));
 	CHECK_STR(probe.got, "1");
 }
 
@@ -162,11 +150,9 @@ TEST(the_time_comes_when_nothing_is_held)
 	make(&event_ops);
 	CHECK(!pipeline_seen(pl, 1));
 	CHECK_STR(probe.got, "b");
-	CHECK(!feed(2, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
-	CHECK(!pipeline_seen(pl, 5));
+	CHECK(!feed("2 a{/tur") && !pipeline_seen(pl, 5));
 	CHECK_STR(probe.got, "b");
-	CHECK(!feed(6, EVENT_EXIT, 0, EVENT_TREE | EVENT_TREE_ROOT));
-	CHECK(!pipeline_seen(pl, 7));
+	CHECK(!feed("6 }a/tr") && !pipeline_seen(pl, 7));
 	CHECK_STR(probe.got, "b26h");
 	make(&row_ops);
 	CHECK(!pipeline_seen(pl, 1));
@@ -175,9 +161,7 @@ TEST(the_time_comes_when_nothing_is_held)
 TEST(rows_come_from_the_graph)
 {
 	make(&row_ops);
-	CHECK(!feed(1, EVENT_ENTRY, 0, 0));
-	CHECK(!feed(2, EVENT_EXIT, 0, 0));
-	CHECK(!feed(3, EVENT_ENTRY, 0, 0));
+	CHECK(!feed("1 a{ 2 }a 3 a{"));
 	CHECK_STR(probe.got, ";");
 	pipeline_release(pl, 4);
 	CHECK_STR(probe.got, ";{");
@@ -201,10 +185,9 @@ TEST(left_out_functions_are_a_comment_or_what_the_sink_makes_of_it)
 TEST(a_sink_that_fails_ends_the_feeding)
 {
 	make(&event_ops);
-	CHECK(!feed(1, EVENT_ENTRY, 0, EVENT_TREE | EVENT_TREE_UNSURE | EVENT_TREE_ROOT));
+	CHECK(!feed("1 a{/tur"));
 	probe.flush_err = -EPIPE;
-	CHECK(feed(2, EVENT_ENTRY, 0, 0) == -EPIPE);
-	CHECK(!pipeline_end(pl));
+	CHECK(feed("2 a{") == -EPIPE && !pipeline_end(pl));
 	CHECK_STR(probe.got, "2"); /* what was held stays where it is */
 }
 

@@ -1,9 +1,5 @@
 /* Names of podman's pods, from its databases: recorded ones, and some made up and broken. */
 #include "scope/container.h"
-
-#include <errno.h>
-#include <stdio.h>
-
 #include "fakehost.h"
 #include "harness.h"
 
@@ -36,7 +32,7 @@ static const struct pods_recorded {
 /* With the cgroup drivers systemd and cgroupfs. */
 TEST(podman_pod_names)
 {
-	for (size_t i = 0; i < sizeof(pods_recorded) / sizeof(pods_recorded[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(pods_recorded); i++) {
 		const struct pods_recorded *pods = &pods_recorded[i];
 		char shop[120], test[120];
 		char web[250], lone[250];
@@ -78,7 +74,7 @@ TEST(text_like_a_podman_pod_names_nothing)
 	};
 
 	cgroup_make("/libpod_parent/" ID_A, "");
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < CNT_OF(texts); i++) {
 		file_make(text_of("%s" PODMAN_SQL, base), texts[i]);
 		CHECK(pod_ask("evil", &box) == -ENOENT);
 	}
@@ -106,10 +102,11 @@ TEST(ambiguous_podman_pods_are_listed)
 			ID_B "web{\"id\":\"" ID_B "\",\"name\":\"web\",");
 	cgroup_make("/machine.slice/machine-libpod_pod_" ID_A ".slice", "");
 	cgroup_make(USER "/user-libpod_pod_" ID_B ".slice", "");
-	CHECK(pod_ask("web", &box) == -ENOTUNIQ);
-	SAYS("'web' is the name of 2 pods: 3f2a1b0c9d8e (podman pod, web, no process), "
-	     "3f2a77aa0011 (podman pod, web, no process)");
-	SAYS("hint: give NAMESPACE/NAME, or its uid or id");
-	CHECK(pod_ask("wep", &box) == -ENOENT);
-	SAYS("hint: did you mean web? pods here: 3f2a1b0c9d8e (podman pod, web, no process), ");
+	POD_LACKS("web", -ENOTUNIQ,
+		  "'web' is the name of 2 pods: 3f2a1b0c9d8e (podman pod, web, no process), "
+		  "3f2a77aa0011 (podman pod, web, no process)",
+		  "hint: give NAMESPACE/NAME, or its uid or id");
+	POD_LACKS(
+		"wep", -ENOENT,
+		"hint: did you mean web? pods here: 3f2a1b0c9d8e (podman pod, web, no process), ");
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "attach/attach_plan.h"
-
-#include <string.h>
-
 #include "harness.h"
 
 /* @has_guard: 5.12 and later. A kernel that preempts readers of RCU says so in its version, or is dynamic. */

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "base/privdrop.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness.h"
 
@@ -101,8 +95,7 @@ TEST(what_works_without_is_asked_without)
 	unsigned long long before = status_field("CapEff");
 	bool is_asked = false;
 
-	CHECK(!privdrop_works(has_caps, &is_asked));
-	CHECK(is_asked);
+	CHECK(!privdrop_works(has_caps, &is_asked) && is_asked);
 	CHECK(status_field("CapEff") == before);
 }
 
@@ -141,37 +134,31 @@ static int may_use_bpf(void)
 
 static int does_exec(void)
 {
-	execl("/bin/true", "true", NULL);
-	return 0;
+	return execl("/bin/true", "true", NULL);
 }
 
 static int does_mount(void)
 {
-	mount(NULL, "/", NULL, MS_REMOUNT, NULL);
-	return 0;
+	return mount(NULL, "/", NULL, MS_REMOUNT, NULL);
 }
 
 static int does_ptrace(void)
 {
-	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	return 0;
+	return (int)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 }
 
 static int does_unshare(void)
 {
-	unshare(CLONE_NEWUSER);
-	return 0;
+	return unshare(CLONE_NEWUSER);
 }
 
 TEST(system_calls_are_bounded)
 {
 	static int (*const deadly[])(void) = { does_exec, does_mount, does_ptrace, does_unshare };
 
-	CHECK(exits_well(0, false, works_on));
-	CHECK(exits_well(0, false, is_refused));
-	CHECK(exits_well(0, true, works_on));
-	CHECK(exits_well(0, true, may_use_bpf));
-	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
+	CHECK(exits_well(0, false, works_on) && exits_well(0, false, is_refused));
+	CHECK(exits_well(0, true, works_on) && exits_well(0, true, may_use_bpf));
+	for (size_t i = 0; i < CNT_OF(deadly); i++) {
 		int status = after_drop(0, true, deadly[i]);
 
 		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);

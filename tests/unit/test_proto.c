@@ -1,31 +1,18 @@
 /* Values as text by their types, which come from BTF. */
 #include "kernel/proto.h"
-
-#include <string.h>
-
 #include "harness.h"
 #include "prototypes.h"
 
-TEST(test_proto_arguments_are_written_by_type)
-{
-	make_table();
-	check_args();
-	check_arg_lists();
-	release();
-}
+BEFORE(make_table);
+AFTER(release);
 
-TEST(test_proto_results_are_written_by_type)
-{
-	make_table();
-	check_rets();
-	release();
-}
+TEST_ONE(test_proto_arguments_are_written_by_type, check_args(), check_arg_lists());
+TEST_ONE(test_proto_results_are_written_by_type, check_rets());
 
 TEST(test_proto_get_knows_what_was_added)
 {
 	const struct proto *proto;
 
-	make_table();
 	proto = proto_table_get(table, F_TWELVE);
 	CHECK(proto && proto->arg_cnt == 12 && proto->args[0].name.len == 2);
 	CHECK(proto->ret.kind == PROTO_SIGNED && proto->ret.bytes == 4);
@@ -35,7 +22,6 @@ TEST(test_proto_get_knows_what_was_added)
 	CHECK(proto->ret.enum_id == proto_table_get(table, T_REASON)->args[0].type.enum_id);
 	CHECK(proto_table_get(table, F_NO_BTF)->ret.kind == PROTO_VOID);
 	CHECK(!proto_table_get(table, F_ALL));
-	release();
 }
 
 /* ---- hidden pointers ---- */
@@ -52,7 +38,6 @@ TEST(test_proto_hides_pointers_behind_one_hash)
 	uint64_t skb = 0xffff88800478bf00;
 	char hash[64];
 
-	make_table();
 	CHECK(strlen(arg_of(T_PTR, skb, true)) < sizeof(hash));
 	strcpy(hash, written.ptr + strlen("v="));
 	CHECK(is_hash(hash));
@@ -75,5 +60,4 @@ TEST(test_proto_hides_pointers_behind_one_hash)
 	CHECK_STR(arg_of(T_PTR, 0, true), "v=0x0");
 	CHECK_STR(arg_of(T_PTR, MINUS(2), true), "v=0xfffffffffffffffe");
 	CHECK_STR(arg_of(T_U64, skb, true), "v=0xffff88800478bf00");
-	release();
 }

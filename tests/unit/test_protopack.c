@@ -1,11 +1,5 @@
 /* Types into recordings and back, and what damaged ones do. */
 #include "kernel/proto.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 #include "format/render.h"
 #include "prototypes.h"
@@ -18,7 +12,6 @@ static size_t piece_max;
 
 static int keep_piece(void *ctx, const void *bytes, size_t len)
 {
-	(void)ctx;
 	CHECK(piece_cnt < PIECE_CNT && len && len <= piece_max);
 	strbuf_add(&pieces[piece_cnt++], bytes, len);
 	return 0;
@@ -26,10 +19,14 @@ static int keep_piece(void *ctx, const void *bytes, size_t len)
 
 static int refuse_piece(void *ctx, const void *bytes, size_t len)
 {
-	(void)bytes;
-	(void)len;
 	++*(int *)ctx;
 	return -ENOSPC;
+}
+
+static void fresh_table(void)
+{
+	proto_table_free(table);
+	CHECK(!proto_table_new(&table));
 }
 
 /* Pack the table into pieces, and replace it by an empty one. */
@@ -37,8 +34,7 @@ static void pack(size_t max_bytes)
 {
 	piece_max = max_bytes;
 	CHECK(!proto_table_pack(table, max_bytes, keep_piece, NULL));
-	proto_table_free(table);
-	CHECK(!proto_table_new(&table));
+	fresh_table();
 }
 
 static void release_pieces(void)
@@ -47,64 +43,59 @@ static void release_pieces(void)
 		strbuf_release(&pieces[i]);
 	release();
 }
+AFTER(release_pieces);
+BEFORE(make_table);
+
+static int unpack(size_t piece)
+{
+	return proto_table_unpack(table, pieces[piece].ptr, pieces[piece].len);
+}
 
 TEST(test_proto_comes_back_from_a_recording)
 {
-	make_table();
 	pack(1 << 20);
 	CHECK(piece_cnt == 1);
 	/* a chunk is filled up with zeros */
 	strbuf_fill(&pieces[0], 0, 7);
-	CHECK(!proto_table_unpack(table, pieces[0].ptr, pieces[0].len));
-	CHECK(!proto_table_get(table, F_ALL));
+	CHECK(!unpack(0) && !proto_table_get(table, F_ALL));
 	check_args();
 	check_arg_lists();
 	check_rets();
-	release_pieces();
 }
 
 TEST(test_proto_comes_back_from_small_pieces)
 {
 	const char *big;
 
-	make_table();
 	pack(PROTO_PIECE_MIN);
 	CHECK(piece_cnt > 2);
 	for (size_t i = 0; i < piece_cnt; i++)
-		CHECK(!proto_table_unpack(table, pieces[i].ptr, pieces[i].len));
+		CHECK(!unpack(i));
 	check_arg_lists();
 	check_rets();
 	/* an enum larger than a piece has lost its last names, and nothing else */
 	big = arg_of(T_BIG, 100, false);
 	CHECK_STR(big, "v=100 [BIG_100]");
 	CHECK_STR(arg_of(T_BIG, BIG_CNT - 1, false), "v=799");
-	release_pieces();
 }
 
 TEST(test_proto_pack_says_what_went_wrong)
 {
 	int calls = 0;
 
-	make_table();
 	CHECK(proto_table_pack(table, PROTO_PIECE_MIN - 1, keep_piece, NULL) == -EINVAL);
 	CHECK(proto_table_pack(table, PROTO_PIECE_MIN, refuse_piece, &calls) == -ENOSPC);
 	CHECK(calls == 1);
-	proto_table_free(table);
-	CHECK(!proto_table_new(&table));
+	fresh_table();
 	CHECK(!proto_table_pack(table, PROTO_PIECE_MIN, refuse_piece, &calls));
 	CHECK(calls == 1);
-	release();
 }
 
 TEST(test_proto_pieces_come_once_and_in_order)
 {
-	make_table();
 	pack(PROTO_PIECE_MIN);
-	CHECK(proto_table_unpack(table, pieces[1].ptr, pieces[1].len) == -EBADMSG);
-	CHECK(!proto_table_unpack(table, pieces[0].ptr, pieces[0].len));
-	CHECK(proto_table_unpack(table, pieces[0].ptr, pieces[0].len) == -EBADMSG);
-	CHECK(!proto_table_unpack(table, pieces[1].ptr, pieces[1].len));
-	release_pieces();
+	CHECK(unpack(1) == -EBADMSG && !unpack(0) && unpack(0) == -EBADMSG);
+	CHECK(!unpack(1));
 }
 
 /* ---- bytes of anybody ---- */
@@ -145,20 +136,12 @@ static int unpack_copy(const char *bytes, size_t len)
 	return err;
 }
 
-static void fresh_table(void)
-{
-	proto_table_free(table);
-	CHECK(!proto_table_new(&table));
-}
-
 TEST(test_proto_refuses_cut_bytes)
 {
-	make_table();
 	pack(1 << 20);
 	for (size_t len = 0; len < pieces[0].len; len++)
 		CHECK(unpack_copy(pieces[0].ptr, len) == -EBADMSG);
 	CHECK(!unpack_copy(pieces[0].ptr, pieces[0].len));
-	release_pieces();
 }
 
 TEST(test_proto_survives_any_byte_anywhere)
@@ -166,7 +149,6 @@ TEST(test_proto_survives_any_byte_anywhere)
 	static const uint8_t wrongs[] = { 0x00, 0x01, 0x0f, 0x20, 0x22, 0x7f, 0x80, 0xff };
 	size_t refused = 0;
 
-	make_table();
 	pack(1 << 20);
 	for (size_t at = 0; at < pieces[0].len; at++) {
 		char right = pieces[0].ptr[at];
@@ -180,7 +162,6 @@ TEST(test_proto_survives_any_byte_anywhere)
 		pieces[0].ptr[at] = right;
 	}
 	CHECK(refused > pieces[0].len);
-	release_pieces();
 }
 
 /* One enum, one function, and one wrong value for each of their fields. */
@@ -226,16 +207,13 @@ TEST(test_proto_refuses_each_wrong_field)
 {
 	char bytes[sizeof(good)];
 
-	CHECK(!proto_table_new(&table));
-	for (size_t i = 0; i < sizeof(bad_cases) / sizeof(*bad_cases); i++) {
+	fresh_table();
+	EACH(c, bad_cases) {
 		memcpy(bytes, good, sizeof(bytes));
-		bytes[bad_cases[i].at] = (char)bad_cases[i].wrong;
-		if (unpack_copy(bytes, sizeof(bytes)) != -EBADMSG) {
-			printf("  %zu: %#x was taken\n", bad_cases[i].at, bad_cases[i].wrong);
-			CHECK(false);
-		}
+		bytes[c->at] = (char)c->wrong;
+		in_case("%zu: %#x", c->at, c->wrong);
+		CHECK(unpack_copy(bytes, sizeof(bytes)) == -EBADMSG);
 	}
 	CHECK(!unpack_copy((const char *)good, sizeof(good)));
 	CHECK_STR(arg_of(0, 0x10006, false), "ab=6 [S]");
-	release();
 }

@@ -2,7 +2,6 @@
 /* What is worth more where not all functions can be attached. */
 
 #include "select/names.h"
-
 #include "harness.h"
 
 TEST(common_names_are_found)

@@ -1,11 +1,6 @@
 /* What a recording says of itself. */
 #include "report/report.h"
 #include "report/recinfo.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
 #include "recordings.h"
 
@@ -20,7 +15,7 @@ static const struct event calls[] = {
 	{ .time_ns = 2400, .tid = 8, .cpu = 1, .frame = 80, .func_id = 2 },
 	{ .time_ns = 2500, .tid = 8, .cpu = 1, .frame = 80, .func_id = 2, .kind = EVENT_EXIT },
 };
-#define CALLS_CNT (sizeof(calls) / sizeof(calls[0]))
+#define CALLS_CNT (CNT_OF(calls))
 
 static void write_calls(const struct recfile_made *made, const struct recfile_summary *summary)
 {

@@ -1,7 +1,4 @@
 #include "format/render.h"
-
-#include <string.h>
-
 #include "harness.h"
 
 static struct render_columns columns_of(const char *words)
@@ -36,18 +33,12 @@ static char *text_of(const char *words, unsigned int cpu_width, const struct row
 	return text;
 }
 
-#define NAME(str)                    \
-	{                            \
-		str, sizeof(str) - 1 \
-	}
+#define NAME(str) ((struct text){ str, sizeof(str) - 1 })
 
 /* print_graph_duration: NUMBER and marks, "greater than" each. */
 TEST(durations)
 {
-	static const struct {
-		uint64_t ns;
-		const char *want;
-	} cases[] = {
+	static const struct number_case cases[] = {
 		{ 0, " 0)   0.000 us    |  f();\n" },
 		{ 163, " 0)   0.163 us    |  f();\n" },
 		{ 10000, " 0)   10.000 us   |  f();\n" },
@@ -67,12 +58,12 @@ TEST(durations)
 		{ UINT64_MAX, " 0) $ 18446744073709551 us |  f();\n" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH(c, cases) {
 		const struct row row = { .kind = ROW_LEAF,
-					 .duration_ns = cases[i].ns,
+					 .duration_ns = c->in,
 					 .name = NAME("f") };
 
-		CHECK_STR(text_of("", 1, &row, 1), cases[i].want);
+		CHECK_STR(text_of("", 1, &row, 1), c->want);
 	}
 }
 
@@ -111,12 +102,10 @@ TEST(task_is_centred)
 		  " 0)  abcdef\\xc3-7  |               |  f() {\n" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct row row = { .kind = ROW_ENTRY,
-					 .task = cases[i].task,
-					 .name = NAME("f") };
+	EACH(c, cases) {
+		const struct row row = { .kind = ROW_ENTRY, .task = c->task, .name = NAME("f") };
 
-		CHECK_STR(text_of("proc", 1, &row, 1), cases[i].want);
+		CHECK_STR(text_of("proc", 1, &row, 1), c->want);
 	}
 }
 
@@ -150,8 +139,8 @@ TEST(closings)
 	CHECK_STR(text_of("tail", 1, &row, 1), " 0)   0.005 us    |    } /* f */\n");
 	row.is_named = true;
 	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    } /* f */\n");
-	row.module = (struct text)NAME("veth");
-	row.note = (struct text)NAME("ret=-2");
+	row.module = NAME("veth");
+	row.note = NAME("ret=-2");
 	CHECK_STR(text_of("", 1, &row, 1), " 0)   0.005 us    |    } /* f [veth] ret=-2 */\n");
 }
 
@@ -265,10 +254,7 @@ TEST(rows_stay_in_their_buffer)
 /* Captured. */
 TEST(headers)
 {
-	static const struct {
-		const char *words;
-		const char *want;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "", "# CPU  DURATION                  FUNCTION CALLS\n"
 		      "# |     |   |                     |   |   |   |\n" },
 		{ "abstime", "#     TIME        CPU  DURATION                  FUNCTION CALLS\n"
@@ -288,8 +274,8 @@ TEST(headers)
 				      "#               |   |   |   |\n" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct render_columns columns = columns_of(cases[i].words);
+	for (size_t i = 0; i < CNT_OF(cases); i++) {
+		struct render_columns columns = columns_of(cases[i].in);
 		struct strbuf out = { 0 };
 		struct render r;
 

@@ -1,63 +1,71 @@
 /* Reports of recordings: what a live trace would have printed, and what is said about losses and damage. */
 #include "report/report.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "harness.h"
 #include "recordings.h"
 #include "reports.h"
+#include "script.h"
 #include "format/render.h"
 #include "trace/graph.h"
 
 BEFORE(new_path);
-AFTER(free_told);
 
-struct direct {
+/* What a live trace would have printed. */
+static struct direct {
 	struct render render;
 	struct strbuf out;
-};
+	struct graph *graph;
+} direct;
 
 static void direct_row(void *ctx, struct row *row)
 {
-	struct direct *d = ctx;
-
 	/* tasks with odd numbers have a name: comm_of */
 	row->task.comm = name_of(row->task.tid);
 	row->prev.comm = name_of(row->prev.tid);
-	render_row(&d->render, row, &d->out);
+	render_row(&direct.render, row, &direct.out);
+}
+
+static void direct_begin(void)
+{
+	const struct graph_config config = { .functab = &functab,
+					     .cpu_cnt = CPU_CNT,
+					     .emit = direct_row };
+
+	CHECK(!render_init(&direct.render, &render_columns_default, 3));
+	render_header(&direct.render, &direct.out);
+	CHECK(!graph_new(&direct.graph, &config));
+}
+
+/* The report of the file is the same. */
+static void direct_end(void)
+{
+	graph_finish(direct.graph);
+	strbuf_char(&direct.out, 0);
+	report_file(false, NULL, 0);
+	CHECK(!told.err && !strcmp(told.text, direct.out.ptr));
+	graph_free(direct.graph);
+	render_release(&direct.render);
+	strbuf_release(&direct.out);
+}
+
+static void write_events(const struct event *events, size_t cnt)
+{
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+
+	CHECK(!recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_events(w, events, cnt) && !recfile_writer_close(w));
 }
 
 TEST(a_report_is_what_the_live_trace_would_have_printed)
 {
 	struct event *events = make_events(EVENT_CNT);
-	struct direct direct = { 0 };
-	const struct graph_config config = {
-		.functab = &functab, .cpu_cnt = CPU_CNT, .emit = direct_row, .ctx = &direct
-	};
-	struct recfile_writer *w;
-	struct graph *graph;
 
-	w = open_writer(path, CPU_CNT);
-	CHECK(!recfile_writer_funcs(w, &functab));
-	CHECK(!recfile_writer_events(w, events, EVENT_CNT));
-	CHECK(!recfile_writer_close(w));
-	CHECK(!render_init(&direct.render, &render_columns_default, 3));
-	render_header(&direct.render, &direct.out);
-	CHECK(!graph_new(&graph, &config) && !graph_feed(graph, events, EVENT_CNT));
-	graph_finish(graph);
-	strbuf_char(&direct.out, 0);
-	report_file(false, NULL, 0);
-	CHECK(!told.err && told.stats.row_cnt > EVENT_CNT / 2);
-	CHECK(!strcmp(told.text, direct.out.ptr));
+	write_events(events, EVENT_CNT);
+	direct_begin();
+	CHECK(!graph_feed(direct.graph, events, EVENT_CNT));
+	direct_end();
+	CHECK(told.stats.row_cnt > EVENT_CNT / 2);
 	CHECK(strstr(told.said, "was not closed") && strstr(told.said, "events were lost while"));
 	CHECK(report_has_losses(&told.stats));
-	graph_free(graph);
-	render_release(&direct.render);
-	strbuf_release(&direct.out);
 }
 
 /* ---- what was left out ---- */
@@ -87,14 +95,14 @@ static void write_left(const struct event *events, size_t cnt, size_t after)
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
 }
 
-static void direct_comment(struct direct *d, const struct leftout *lo)
+static void direct_comment(const struct leftout *lo)
 {
 	struct strbuf text = { 0 };
 	struct row row = { .kind = ROW_COMMENT, .time_ns = lo->time_ns };
 
 	leftout_text(&text, lo, &functab);
 	row.text = (struct text){ text.ptr, text.len };
-	render_row(&d->render, &row, &d->out);
+	render_row(&direct.render, &row, &direct.out);
 	strbuf_release(&text);
 }
 
@@ -102,32 +110,20 @@ TEST(what_was_left_out_is_reported_where_the_live_trace_had_it)
 {
 	const size_t after = EVENT_CNT / 3;
 	struct event *events = make_events(EVENT_CNT);
-	struct direct direct = { 0 };
-	const struct graph_config config = {
-		.functab = &functab, .cpu_cnt = CPU_CNT, .emit = direct_row, .ctx = &direct
-	};
-	struct graph *graph;
 
 	write_left(events, EVENT_CNT, after);
-	CHECK(!render_init(&direct.render, &render_columns_default, 3));
-	render_header(&direct.render, &direct.out);
-	CHECK(!graph_new(&graph, &config) && !graph_feed(graph, events, EVENT_CNT - after));
-	direct_comment(&direct, &left_out);
-	CHECK(!graph_feed(graph, events + EVENT_CNT - after, after));
-	direct_comment(&direct, &left_end);
-	graph_finish(graph);
-	strbuf_char(&direct.out, 0);
-	report_file(false, NULL, 0);
-	CHECK(!told.err && !strcmp(told.text, direct.out.ptr));
+	direct_begin();
+	CHECK(!graph_feed(direct.graph, events, EVENT_CNT - after));
+	direct_comment(&left_out);
+	CHECK(!graph_feed(direct.graph, events + EVENT_CNT - after, after));
+	direct_comment(&left_end);
+	direct_end();
 	CHECK(strstr(
 		told.text,
 		"/* left out tcp_func_7.isra.0, tcp_func_3.isra.0, tcp_func_0.isra.0: the trace "
 		"records 91000 events a second, --max-events is 50000 */\n"));
 	CHECK(strstr(told.text, "/* the trace ends, no more functions can be left out: "));
 	CHECK(strstr(told.said, ": 3 functions were left out during the trace: --max-events\n"));
-	graph_free(graph);
-	render_release(&direct.render);
-	strbuf_release(&direct.out);
 }
 
 /* A table has no row for what was left out; stderr has it. */
@@ -174,7 +170,7 @@ TEST(what_cannot_have_been_left_out_is_refused)
 	};
 	struct event *events = small_events(20);
 
-	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+	for (size_t i = 0; i < CNT_OF(changes); i++) {
 		write_left(events, 20, 10);
 		read_left_with(changes[i].at, changes[i].value);
 		CHECK(seen.err == changes[i].err);
@@ -184,24 +180,18 @@ TEST(what_cannot_have_been_left_out_is_refused)
 
 static void write_names(void)
 {
-	static const struct event events[] = {
-		{ .time_ns = 100, .tid = RENAMED_TID },
-		{ .time_ns = 200, .tid = RENAMED_TID, .kind = EVENT_EXIT },
-		{ .time_ns = 300, .tid = RENAMED_TID, .func_id = 1 },
-		{ .time_ns = 400, .tid = RENAMED_TID, .kind = EVENT_EXIT, .func_id = 1 },
-		{ .time_ns = 500, .tid = 10, .func_id = 2 },
-		{ .time_ns = 600, .tid = 10, .kind = EVENT_EXIT, .func_id = 2 },
-	};
+	struct event events[6];
 	const struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 17 };
 	struct recfile_writer *w = open_writer(path, 1);
 
 	CHECK(!recfile_writer_funcs(w, &functab));
 	asked_cnt = 0;
+	script_begin("abc");
+	script_events("tid4008 100 a{ 200 }a 300 b{ 400 }b tid10 500 c{ 600 }c", events, 6);
 	CHECK(!recfile_writer_events(w, events, 3) && asked_cnt == 3);
 	recfile_writer_renamed(w, RENAMED_TID);
 	CHECK(!recfile_writer_events(w, events + 3, 3) && asked_cnt == 4);
-	CHECK(!recfile_writer_summary(w, &summary));
-	CHECK(!recfile_writer_close(w));
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
 }
 
 TEST(names_hold_from_their_time_on)
@@ -238,32 +228,18 @@ static void report_short_summary(size_t missing_bytes)
 	report_file(false, NULL, 0);
 }
 
-/* The summary of 1.7 ends before what 1.8 added. */
-TEST(a_recording_of_version_1_7_is_read)
+/* A summary that ends before what the next version added, and the loss that it lacks. */
+static void check_short_summary(size_t missing_bytes, enum loss_reason lacking)
 {
-	report_short_summary(16);
+	report_short_summary(missing_bytes);
 	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
-	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
-	      !told.stats.summary.lost_cnts[LOSS_PACKET]);
+	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17);
+	CHECK(!told.stats.summary.lost_cnts[lacking]);
 }
 
-/* That of 1.6 ends before the two numbers that 1.7 added. */
-TEST(a_recording_of_version_1_6_is_read)
-{
-	report_short_summary(32);
-	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
-	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
-	      !told.stats.summary.lost_cnts[LOSS_SCOPE]);
-}
-
-/* The summary of 1.2 ends before the two numbers that 1.3 added. */
-TEST(a_recording_of_version_1_2_is_read)
-{
-	report_short_summary(48);
-	CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
-	CHECK(told.stats.summary.lost_cnts[LOSS_RING_FULL] == 17 &&
-	      !told.stats.summary.lost_cnts[LOSS_MAX_EVENTS]);
-}
+TEST_ONE(a_recording_of_version_1_7_is_read, check_short_summary(16, LOSS_PACKET));
+TEST_ONE(a_recording_of_version_1_6_is_read, check_short_summary(32, LOSS_SCOPE));
+TEST_ONE(a_recording_of_version_1_2_is_read, check_short_summary(48, LOSS_MAX_EVENTS));
 
 TEST(a_damaged_recording_is_shown_up_to_the_damage)
 {
@@ -295,13 +271,11 @@ static void count_row(struct sink *sink, struct row *row)
 
 static int begin_count(struct sink *sink, const struct trace_facts *facts)
 {
-	(void)sink;
 	return facts->cpu_cnt && facts->cpu_width == 3 && facts->release ? 0 : -EINVAL;
 }
 
 static int stop_after(struct sink *sink, bool is_idle)
 {
-	(void)is_idle;
 	return ((struct counter *)sink)->row_cnt > 1000 ? -EPIPE : 0;
 }
 
@@ -309,7 +283,6 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 {
 	struct event *events = make_events(EVENT_CNT);
 	struct report_stats stats;
-	struct recfile_writer *w;
 	const struct sink_ops ops = { .begin = begin_count, .row = count_row, .flush = stop_after };
 	struct counter counter = { .sink = { .ops = &ops } };
 	const struct opts opts = { .has_cpus = true, .cpus = { { 1u << 1 } } };
@@ -320,10 +293,7 @@ TEST(a_report_can_be_choosy_and_be_stopped)
 	};
 
 	quiet();
-	w = open_writer(path, CPU_CNT);
-	CHECK(!recfile_writer_funcs(w, &functab));
-	CHECK(!recfile_writer_events(w, events, EVENT_CNT));
-	CHECK(!recfile_writer_close(w));
+	write_events(events, EVENT_CNT);
 	CHECK(report_run(&config, &stats) == -EPIPE);
 	CHECK(counter.row_cnt > 1000 &&
 	      counter.row_cnt < 1000 + RECFILE_BATCH_CNT + FUNC_CNT * 100);

@@ -1,10 +1,7 @@
 /* Return addresses as text, from a saved /proc/kallsyms and from what a recording told. */
 #include "kernel/ktext.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness.h"
+#include "scratch.h"
 
 /* Modules are below the kernel, in no order; several names share an address. */
 static const char kallsyms[] = "ffffffff81000000 T _text\n"
@@ -26,26 +23,12 @@ static const char kallsyms[] = "ffffffff81000000 T _text\n"
 			       "ffffffffc0101800 t br_only\t[bridge]\n"
 			       "ffffffffc0300000 t bpf_prog_6deef7357e7b4530\t[bpf]\n";
 
-static struct ksyms *read_syms(const char *text)
-{
-	char path[] = "/tmp/nfg-syms.XXXXXX";
-	struct ksyms *syms;
-	int fd = mkstemp(path);
-
-	CHECK(fd >= 0);
-	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-	close(fd);
-	CHECK(!ksyms_new_at(&syms, path));
-	unlink(path);
-	return syms;
-}
-
 static struct ksyms *ks;
 static struct retaddr *cs;
 
 static void begin(const char *text)
 {
-	ks = read_syms(text);
+	CHECK(!ksyms_new_at(&ks, temp_file(text, strlen(text))));
 	CHECK(!retaddr_new(&cs, ks));
 }
 
@@ -56,10 +39,7 @@ static void end(void)
 }
 AFTER(end);
 
-static const struct {
-	uint64_t addr;
-	const char *want;
-} cases[] = {
+static const struct number_case cases[] = {
 	{ 0xffffffff81000100, "tcp_v4_connect+0x0/0x200" },
 	{ 0xffffffff810002f5, "tcp_v4_connect+0x1f5/0x200" },
 	{ 0xffffffff81000300, "__pfx_helper+0x0/0x10" },
@@ -90,12 +70,8 @@ TEST(callers_are_written_as_the_kernel_does)
 {
 	begin(kallsyms);
 	for (int round = 0; round < 2; round++) { /* looked up, then remembered */
-		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-			const struct text name = retaddr_get(cs, cases[i].addr);
-
-			CHECK_STR(name.ptr, cases[i].want);
-			CHECK(name.len == strlen(cases[i].want));
-		}
+		EACH(c, cases)
+			CHECK_TEXT(retaddr_get(cs, c->in), c->want);
 	}
 	retaddr_free(NULL);
 }
@@ -155,14 +131,12 @@ TEST(callers_of_a_recording_are_those_it_told)
 	CHECK(!retaddr_get(cs, 0).len);
 }
 
-TEST(callers_are_unknown_where_the_kernel_hides_addresses)
-{
-	begin("0000000000000000 T _text\n"
-	      "0000000000000000 T tcp_v4_connect\n"
-	      "0000000000000000 t veth_open\t[veth]\n");
-	CHECK_STR(retaddr_get(cs, 0xffffffff81000105).ptr, "?");
-	CHECK_STR(retaddr_get(cs, 0x10).ptr, "?");
-}
+TEST_ONE(callers_are_unknown_where_the_kernel_hides_addresses,
+	 begin("0000000000000000 T _text\n"
+	       "0000000000000000 T tcp_v4_connect\n"
+	       "0000000000000000 t veth_open\t[veth]\n"),
+	 CHECK_STR(retaddr_get(cs, 0xffffffff81000105).ptr, "?"),
+	 CHECK_STR(retaddr_get(cs, 0x10).ptr, "?"));
 
 TEST(callers_have_room_for_many)
 {

@@ -1,8 +1,5 @@
 /* The reader over rings in plain memory, written as the BPF programs write them. */
 #include "attach/rings.h"
-
-#include <string.h>
-
 #include "harness.h"
 #include "ringbench.h"
 
@@ -18,11 +15,9 @@ TEST(rings_merge_by_time_across_cpus)
 
 TEST(rings_decode_a_record)
 {
-	struct side side;
+	struct side side = start_rings(1);
 	struct event ev[2];
 
-	start_rings(1);
-	side = side_of(0);
 	side.recs[reserve(side)] = (struct nfg_rec){
 		.time_ns = 77, .task = 4194304 - 1, .func_id = 0x1234, .frame = 0xbeef
 	};
@@ -37,10 +32,8 @@ TEST(rings_decode_a_record)
 
 TEST(rings_tell_switches_from_calls)
 {
-	struct side side;
+	struct side side = start_rings(1);
 
-	start_rings(1);
-	side = side_of(0);
 	side.recs[reserve(side)] = (struct nfg_rec){ .time_ns = 77,
 						     .task = 8 | NFG_TASK_EXIT,
 						     .func_id = NFG_FUNC_SWITCH };
@@ -51,11 +44,9 @@ TEST(rings_tell_switches_from_calls)
 
 TEST(rings_tell_doubts_from_switches)
 {
-	struct side side;
+	struct side side = start_rings(1);
 	struct event ev[2];
 
-	start_rings(1);
-	side = side_of(0);
 	side.recs[reserve(side)] = (struct nfg_rec){
 		.time_ns = 77, .task = 8 | NFG_SWITCH_DOUBT, .func_id = NFG_FUNC_SWITCH, .frame = 7
 	};
@@ -136,10 +127,8 @@ TEST(rings_say_what_came_too_late_when_nothing_follows)
 /* No record vanishes: those behind a slot that is never written are counted as lost. */
 TEST(rings_count_what_is_behind_a_slot_that_is_never_written)
 {
-	struct side side;
+	struct side side = start_rings(2);
 
-	start_rings(2);
-	side = side_of(0);
 	reserve(side); /* with two values, which are written */
 	side.recs[reserve(side)].time_ns = NFG_VALUE_TAG(2, 0);
 	side.recs[reserve(side)].time_ns = NFG_VALUE_TAG(1, NFG_VALUE_CALLER);
@@ -160,8 +149,7 @@ TEST(rings_hold_back_what_is_younger_than_the_horizon)
 	start_rings(1);
 	write_rings("0:100:1 0:200:2");
 	rings_begin(&rb.rings, 160, 10);
-	CHECK(rings_read(&rb.rings, ev, 8) == 1);
-	CHECK(rings_read(&rb.rings, ev, 8) == 0);
+	CHECK(rings_read(&rb.rings, ev, 8) == 1 && rings_read(&rb.rings, ev, 8) == 0);
 	rings_begin(&rb.rings, 210, 10);
 	CHECK(rings_read(&rb.rings, ev, 8) == 1);
 }
@@ -177,12 +165,10 @@ TEST(rings_sort_nested_interruptions)
 
 TEST(rings_give_slots_back_and_wrap)
 {
-	struct side side;
+	struct side side = start_rings(1);
 	static struct event ev[REC_CNT];
 	uint64_t seen = 0;
 
-	start_rings(1);
-	side = side_of(0);
 	for (uint64_t i = 1; i <= 20 * REC_CNT; i++) {
 		if (is_full(side))
 			seen += read_all(ev, REC_CNT);
@@ -217,14 +203,12 @@ TEST(rings_show_a_loss_where_it_happened)
 	fill(side_of(0), reserve(side_of(0)), 10 + before, 3); /* during the loss */
 	CHECK(read_all(ev, REC_CNT + 8) == before + 2);
 	CHECK(ev[before].kind == EVENT_GAP && ev[before].cpu == 1);
-	CHECK(ev[before].time_ns == ev[before - 1].time_ns);
-	CHECK(ev[before + 1].cpu == 0);
+	CHECK(ev[before].time_ns == ev[before - 1].time_ns && ev[before + 1].cpu == 0);
 	write_rings("1:5000:2");
 	CHECK_STR(taken(), "1:5000:lost17 1:5000:2");
 	rings_lost(&rb.rings, &lost);
 	CHECK(lost.cnt[LOSS_RING_FULL] == 17 && loss_total(&lost) == 17);
-	CHECK(rb.rings.shown_lost_cnt == 17);
-	CHECK(rb.rings.mark_cnt == 2);
+	CHECK(rb.rings.shown_lost_cnt == 17 && rb.rings.mark_cnt == 2);
 }
 
 TEST(rings_tell_of_a_loss_before_what_happened_meanwhile_elsewhere)
@@ -253,12 +237,9 @@ TEST(rings_tell_of_a_loss_before_what_happened_meanwhile_elsewhere)
  * An interrupt ran inside a task's program: the record stands before the gap, but is younger than
  * what follows the gap.
  */
-TEST(rings_begin_a_gap_before_a_record_that_was_held_back)
-{
-	start_rings(1);
-	write_rings("0:50:1 0:100:2 0:lost1 0:90:3");
-	CHECK_STR(taken(), "0:50:1 0:50:gap 0:90:lost1 0:90:3 0:100:2");
-}
+TEST_ONE(rings_begin_a_gap_before_a_record_that_was_held_back, start_rings(1),
+	 write_rings("0:50:1 0:100:2 0:lost1 0:90:3"),
+	 CHECK_STR(taken(), "0:50:1 0:50:gap 0:90:lost1 0:90:3 0:100:2"));
 
 /* When there are more gaps than a ring remembers, the oldest are merged into one. */
 TEST(rings_make_one_loss_of_gaps_without_a_place)
@@ -287,8 +268,7 @@ TEST(rings_make_one_loss_of_gaps_without_a_place)
 	}
 	CHECK(lost_cnt == 2 * gap_cnt && rb.rings.shown_lost_cnt == lost_cnt);
 	/* GAP, the records of the forgotten gaps and of the first that is known */
-	CHECK(first_lost == 1 + 42);
-	CHECK(ev[first_lost].lost_cnt == 2 * 42);
+	CHECK(first_lost == 1 + 42 && ev[first_lost].lost_cnt == 2 * 42);
 	CHECK(ev[cnt - 1].time_ns == 1000 && ev[cnt - 2].kind == EVENT_LOST);
 	CHECK(rings_is_drained(&rb.rings));
 }
@@ -358,10 +338,8 @@ TEST(rings_end_a_loss_that_nothing_follows_when_there_is_room)
 /* A loss that was reported at the last moment may still go on. */
 TEST(rings_end_no_loss_without_a_horizon_or_room)
 {
-	struct side side;
+	struct side side = start_rings(1);
 
-	start_rings(1);
-	side = side_of(0);
 	write_rings("0:lost3");
 	CHECK_STR(taken_at(100), "0:0:gap");
 	CHECK_STR(taken(), "");
@@ -372,10 +350,8 @@ TEST(rings_end_no_loss_without_a_horizon_or_room)
 
 TEST(rings_show_a_loss_that_is_counted_late)
 {
-	struct side side;
+	struct side side = start_rings(1);
 
-	start_rings(1);
-	side = side_of(0);
 	write_rings("0:lost3 0:10:1");
 	CHECK_STR(taken(), "0:0:gap 0:10:lost3 0:10:1");
 	side.cpu->lost_full++;
@@ -413,10 +389,8 @@ TEST(rings_mark_each_cpu_as_its_own)
 /* Two contexts opened the same gap: the second entry says what it said when it was used last. */
 TEST(rings_show_no_loss_twice)
 {
-	struct side side;
+	struct side side = start_rings(1);
 
-	start_rings(1);
-	side = side_of(0);
 	write_rings("0:10:1");
 	side.gaps->list[1] = (struct nfg_gap){ .pos = 0, .lost_cnt = 17 };
 	write_rings("0:lost2");

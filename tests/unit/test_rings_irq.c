@@ -1,8 +1,5 @@
 /* Interrupts that arrive inside a BPF program: the reader keeps such an interrupt whole or drops it whole. */
 #include "attach/rings.h"
-
-#include <string.h>
-
 #include "harness.h"
 #include "ringbench.h"
 
@@ -17,14 +14,11 @@ static void check_taken(const char *script, const char *want)
 }
 
 /* The last interrupt is one of nothing. */
-TEST(rings_give_interrupts_out_whose_calls_are_whole)
-{
-	start_rings(2);
-	check_taken("0:10:a{ 0:20:irq{ 0:21:b{ 0:22:c{ 0:23:}c 0:24:}b 0:25:b{ 0:26:}b 0:30:}irq "
-		    "0:31:irq{ 0:32:}irq 0:40:}a 1:22:a{",
-		    "0:10:7 0:21:7 0:22:7 1:22:7 0:23:/7 0:24:/7 0:25:7 0:26:/7 0:40:/7");
-	CHECK(!rb.rings.mark_cnt && !rb.rings.torn_cnt);
-}
+TEST_ONE(rings_give_interrupts_out_whose_calls_are_whole, start_rings(2),
+	 check_taken("0:10:a{ 0:20:irq{ 0:21:b{ 0:22:c{ 0:23:}c 0:24:}b 0:25:b{ 0:26:}b 0:30:}irq "
+		     "0:31:irq{ 0:32:}irq 0:40:}a 1:22:a{",
+		     "0:10:7 0:21:7 0:22:7 1:22:7 0:23:/7 0:24:/7 0:25:7 0:26:/7 0:40:/7"),
+	 CHECK(!rb.rings.mark_cnt && !rb.rings.torn_cnt));
 
 /*
  * The entry of a call is missing, its return, or the entry of one and the return of another: the
@@ -94,11 +88,9 @@ TEST(rings_put_what_was_interrupted_behind_the_interrupt)
 
 TEST(rings_leave_values_out_with_their_interrupt)
 {
-	struct side side;
+	struct side side = start_with_values(1);
 	struct event ev[8];
 
-	start_with_values(1);
-	side = side_of(0);
 	put_whole(side, 10, 37);
 	write_rings("0:20:irq{");
 	put_whole(side, 21, 38);
@@ -137,11 +129,9 @@ static void put(struct side side, uint64_t time_ns, uint32_t task, uint16_t func
 /* Another packet's tree: the calls below its start function have no returns. */
 TEST(rings_know_a_packets_tree_that_is_given_up)
 {
-	struct side side;
+	struct side side = start_rings(1);
 	const uint32_t tree = NFG_GATE_PACKET | NFG_TREE_UNSURE;
 
-	start_rings(1);
-	side = side_of(0);
 	write_rings("0:20:irq{");
 	put(side, 21, tree | NFG_TREE_ROOT, 2);
 	put(side, 22, tree, 3);

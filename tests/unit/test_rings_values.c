@@ -1,6 +1,5 @@
 /* Records with values, alone and in any order of writing: the reader against a model. */
 #include "attach/rings.h"
-
 #include "harness.h"
 #include "random.h"
 #include "ringbench.h"
@@ -54,11 +53,9 @@ TEST(rings_without_a_place_for_values_drop_them)
 
 TEST(rings_values_do_not_change_what_a_record_says)
 {
-	struct side side;
+	struct side side = start_with_values(1);
 	struct event ev[2];
 
-	start_with_values(1);
-	side = side_of(0);
 	put_whole(side, 10, 16); /* three arguments and a caller */
 	side.recs[0].task |= NFG_TASK_EXIT | NFG_GATE_PACKET | NFG_TASK_MARKED;
 	side.recs[0].func_id = 0xabcd;
@@ -120,11 +117,9 @@ TEST(rings_keep_the_values_of_held_back_records)
 
 TEST(rings_read_values_at_every_place_of_the_wrap)
 {
-	struct side side;
+	struct side side = start_with_values(1);
 	struct event ev[4];
 
-	start_with_values(1);
-	side = side_of(0);
 	for (uint32_t start_pos = REC_CNT - 16; start_pos < REC_CNT + 2; start_pos++) {
 		while (side.cpu->head_bytes / NFG_REC_BYTES % REC_CNT != start_pos % REC_CNT) {
 			put_whole(side, 1, 0);
@@ -139,12 +134,10 @@ TEST(rings_read_values_at_every_place_of_the_wrap)
 
 TEST(rings_show_a_loss_between_records_with_values)
 {
-	struct side side;
+	struct side side = start_with_values(1);
 	static struct event ev[REC_CNT];
 	uint32_t cnt = 0;
 
-	start_with_values(1);
-	side = side_of(0);
 	while (!is_full(side))
 		put_whole(side, 10 + cnt++, 9 | 16);
 	CHECK(side.cpu->head_bytes <= side.cpu->limit_bytes + NFG_VALUE_CNT * NFG_REC_BYTES);

@@ -1,108 +1,98 @@
 /* Rotated recordings: each file can be read without the others. */
 #include "recording/recfile.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "harness.h"
 #include "recordings.h"
 #include "reports.h"
+#include "script.h"
 #include "base/host.h"
 #include "format/render.h"
 #include "kernel/comms.h"
 #include "recording/recorder.h"
 
 BEFORE(new_path);
-AFTER(free_told);
+
+static struct recfile_writer *w;
+static struct recfile_host host;
+
+/* A file of its own for some events; they go into the next one of @max when there is one already. */
+static void write_next(const struct functab *tab, const struct event *events, size_t cnt,
+		       uint32_t max)
+{
+	const struct recfile_summary summary = { 0 };
+
+	if (!w) {
+		w = open_writer(path, CPU_CNT);
+		recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	} else {
+		CHECK(!recfile_writer_summary(w, &summary));
+		CHECK(!recfile_writer_rotate(w, &host, max));
+	}
+	CHECK(!recfile_writer_funcs(w, tab) && !recfile_writer_events(w, events, cnt));
+}
+
+/* Report of the file that was rotated @nth, which goes; 0: the newest. */
+static void report_nth(int nth, const struct render_columns *columns)
+{
+	char newest[sizeof(path)];
+
+	strcpy(newest, path);
+	if (nth)
+		CHECK(snprintf(path, sizeof(path), "%.40s.%d", newest, nth) < (int)sizeof(path));
+	report_file(false, columns, 0);
+	CHECK(!told.err);
+	if (nth)
+		CHECK(!unlink(path));
+	strcpy(path, newest);
+}
 
 /* Each file can be read without the others. */
 TEST(rotated_recordings_are_whole_each)
 {
-	enum { FILES = 3, EACH = 20 };
-	struct event *events = small_events(EACH);
+	enum { FILES = 3, EACH_CNT = 20 };
+	struct event *events = small_events(EACH_CNT);
 	const struct recfile_summary summary = { 0 };
 	const struct functab few = { funcs, 3 };
-	struct recfile_writer *w;
-	struct recfile_host host;
-	char newest[sizeof(path)];
 
-	w = open_writer(path, CPU_CNT);
-	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
-	for (int i = 0; i < FILES; i++) {
-		if (i) {
-			CHECK(!recfile_writer_summary(w, &summary));
-			CHECK(!recfile_writer_rotate(w, &host, FILES));
-		}
-		CHECK(!recfile_writer_funcs(w, &few));
-		CHECK(!recfile_writer_events(w, events, EACH));
-	}
+	for (int i = 0; i < FILES; i++)
+		write_next(&few, events, EACH_CNT, FILES);
 	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
-	strcpy(newest, path);
 	for (int i = 0; i < FILES; i++) {
-		if (i)
-			CHECK(snprintf(path, sizeof(path), "%s.%d", newest, i) < (int)sizeof(path));
-		report_file(false, NULL, 0);
-		CHECK(!told.err && told.stats.is_closed && !told.stats.tail_bytes);
+		report_nth(i, NULL);
+		CHECK(told.stats.is_closed && !told.stats.tail_bytes);
 		CHECK(told.stats.event_cnt && told.stats.event_cnt == told.stats.summary.event_cnt);
-		if (i)
-			unlink(path);
 	}
-	strcpy(path, newest);
 }
 
 /* A gap or doubt that is open when a file ends is open in the next one. */
 TEST(rotated_recordings_know_where_calls_may_be_missing)
 {
-	static const struct event first[] = {
-		{ .time_ns = 100, .cpu = 1, .kind = EVENT_GAP },
-		{ .time_ns = 110, .cpu = 2, .tid = 9, .kind = EVENT_DOUBT },
-		{ .time_ns = 120, .cpu = 0, .kind = EVENT_GAP },
-		{ .time_ns = 130, .cpu = 0, .lost_cnt = 3, .kind = EVENT_LOST },
-	};
-	static const struct event second[] = {
-		{ .time_ns = 200, .cpu = 2, .tid = 9, .kind = EVENT_ENTRY },
-		{ .time_ns = 210, .cpu = 1, .lost_cnt = 5, .kind = EVENT_LOST },
-		{ .time_ns = 220, .cpu = 2, .tid = 9, .kind = EVENT_SURE },
-	};
-	const struct event want[] = {
-		{ .time_ns = 200, .cpu = 1, .kind = EVENT_GAP },
-		{ .time_ns = 200, .cpu = 2, .tid = 9, .kind = EVENT_DOUBT },
-		second[0],
-		second[1],
-		second[2],
-	};
-	const struct recfile_summary summary = { 0 };
-	struct recfile_writer *w;
-	struct recfile_host host;
-	char older[sizeof(path)];
+	struct event first[4], want[5];
+	const struct event *second = want + 2;
 
-	w = open_writer(path, CPU_CNT);
-	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
-	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, first, 4));
-	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_rotate(w, &host, 2));
-	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, second, 3));
+	script_events("100 cpu1 tid0 gap 110 cpu2 tid9 doubt 120 cpu0 tid0 gap 130 lost3", first,
+		      4);
+	script_events(
+		"200 cpu1 gap 200 cpu2 tid9 doubt 200 a{ 210 cpu1 tid0 lost5 220 cpu2 tid9 sure",
+		want, 5);
+	for (int i = 0; i < 5; i++)
+		want[i].func_id = 0; /* what is no call has none */
+	write_next(&functab, first, 4, 2);
+	write_next(&functab, second, 3, 2);
 	CHECK(!recfile_writer_flush(w));
 	read_file(want, 5);
 	CHECK(!seen.err && seen.event_cnt == 5);
-	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_rotate(w, &host, 2));
-	CHECK(!recfile_writer_funcs(w, &functab) && !recfile_writer_events(w, second, 1));
+	write_next(&functab, second, 1, 2);
 	CHECK(!recfile_writer_flush(w));
 	read_file(second, 1);
 	CHECK(!seen.err && seen.event_cnt == 1);
 	CHECK(!recfile_writer_close(w));
-	snprintf(older, sizeof(older), "%.50s.1", path);
-	CHECK(!unlink(older));
+	report_nth(1, NULL);
 }
 
 /* The names of tasks in the first file are repeated in the next one. */
 TEST(rotated_recordings_have_the_names_of_their_tasks)
 {
-	static const struct event events[] = {
-		{ .time_ns = 100, .tid = 7 },
-		{ .time_ns = 200, .tid = 7, .kind = EVENT_EXIT },
-	};
+	struct event events[2];
 	const struct nfg_task_rec named = {
 		.time_ns = 50, .tid = 7, .kind = NFG_TASK_NAMED, .comm = "curl"
 	};
@@ -120,10 +110,10 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 		.details = &details,
 		.cpu_cnt = 1,
 	};
-	char newest[sizeof(path)];
 	struct recorder rec;
 
 	make_funcs();
+	script_events("100 a{ 200 }a", events, 2);
 	CHECK(!comms_new(&config.comms, &none));
 	comms_take(config.comms, &named);
 	CHECK(!recorder_open(&rec, &config) && !recorder_begin(&rec));
@@ -131,14 +121,10 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 		CHECK(!recorder_events(&rec, events, 2));
 	CHECK(!recorder_close(&rec, &losses));
 	comms_free(config.comms);
-	strcpy(newest, path);
 	for (int i = 1; i <= 3; i++) {
-		CHECK(snprintf(path, sizeof(path), "%s.%d", newest, i) < (int)sizeof(path));
-		report_file(false, &columns, 0);
-		CHECK(!told.err && strstr(told.text, "curl-7 "));
-		unlink(path);
+		report_nth(i, &columns);
+		CHECK(strstr(told.text, "curl-7 "));
 	}
-	strcpy(path, newest);
 }
 
 /* Attaching, which may take minutes, is no part of it. */

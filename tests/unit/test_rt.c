@@ -1,7 +1,4 @@
 #include "harness.h"
-
-#include <string.h>
-
 #include "kernel/probe.h"
 
 static const char *obstacle_of(struct rt_facts facts)
@@ -13,12 +10,10 @@ static const char *obstacle_of(struct rt_facts facts)
 	return obstacle ? obstacle : "";
 }
 
-TEST(only_rt_kernels_have_obstacles)
-{
-	CHECK_STR(obstacle_of(
-			  (struct rt_facts){ .has_sleeping_ringbuf = true, .has_packets = true }),
-		  "");
-}
+TEST_ONE(only_rt_kernels_have_obstacles,
+	 CHECK_STR(obstacle_of((struct rt_facts){ .has_sleeping_ringbuf = true,
+						  .has_packets = true }),
+		   ""));
 
 TEST(each_obstacle_is_named)
 {

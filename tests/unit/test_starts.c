@@ -1,8 +1,5 @@
 /* What -G, -g and --slower-than let through. Functions: p is plain, o opens, c closes. */
 #include "trace/starts.h"
-
-#include <string.h>
-
 #include "harness.h"
 #include "script.h"
 
@@ -10,11 +7,7 @@ static const uint8_t kinds[] = { STARTS_PLAIN, STARTS_OPEN, STARTS_CLOSE };
 
 static struct starts *st;
 
-static void end(void)
-{
-	starts_free(st);
-}
-AFTER(end);
+AT_END(starts_free(st));
 
 static void start_with(struct starts_config config)
 {
@@ -37,8 +30,7 @@ static const char *shown(const char *script)
 	size_t all_cnt = 0;
 	size_t cnt;
 
-	SCRIPT_EACH(script, ev)
-	{
+	SCRIPT_EACH(script, ev) {
 		CHECK(!starts_feed(st, ev, 1, &out, &cnt) && all_cnt + cnt <= 64);
 		if (cnt)
 			memcpy(all + all_cnt, out, cnt * sizeof(*out));
@@ -64,17 +56,10 @@ TEST(roots_open_the_graph)
 	check_stats(1, 1, 0);
 }
 
-TEST(roots_may_recur)
-{
-	start(true, 0);
-	CHECK_STR(shown("o{ o{ } p{ } } p{"), "o{ o{ }o p{ }p }o");
-}
-
-TEST(roots_shut_what_is_not_wanted)
-{
-	start(false, 0);
-	CHECK_STR(shown("p{ c{ p{ } } p{ } }"), "p{ p{ }p }p");
-}
+TEST_ONE(roots_may_recur, start(true, 0),
+	 CHECK_STR(shown("o{ o{ } p{ } } p{"), "o{ o{ }o p{ }p }o"));
+TEST_ONE(roots_shut_what_is_not_wanted, start(false, 0),
+	 CHECK_STR(shown("p{ c{ p{ } } p{ } }"), "p{ p{ }p }p"));
 
 TEST(roots_shut_within_a_root)
 {
@@ -91,40 +76,22 @@ TEST(roots_that_are_quick_are_not_shown)
 }
 
 /* Sleep does not make a call slow, even inside a hidden call. Switch events pass together with the calls. */
-TEST(roots_that_sleep_are_quick_without_the_sleep)
-{
-	start(true, 100);
-	CHECK_STR(shown("o{ c{ out +1000 in } }"), "");
-	CHECK_STR(shown("out +1000 in o{ +100 out +1000 in }"), "o{ out in }o");
-}
+TEST_ONE(roots_that_sleep_are_quick_without_the_sleep, start(true, 100),
+	 CHECK_STR(shown("o{ c{ out +1000 in } }"), ""),
+	 CHECK_STR(shown("out +1000 in o{ +100 out +1000 in }"), "o{ out in }o"));
 
-TEST(roots_without_g_are_outermost_calls)
-{
-	start(false, 3);
-	CHECK_STR(shown("p{ p{ } } p{ }"), "p{ p{ }p }p");
-}
-
-TEST(roots_that_succeed_are_not_shown)
-{
-	start_with((struct starts_config){ .has_starts = true, .marked_only = true });
-	CHECK_STR(shown("o{ }"), "");
-	CHECK_STR(shown("o{ p{ } }/m"), "o{ p{ }p }o");
-}
-
-TEST(roots_begin_anew_after_a_loss)
-{
-	start(true, 0);
-	CHECK_STR(shown("o90{ lost3 p90{ } o90{ }"), "o{ lost3 o{ }o");
-	check_stats(1, 1, 1);
-}
+TEST_ONE(roots_without_g_are_outermost_calls, start(false, 3),
+	 CHECK_STR(shown("p{ p{ } } p{ }"), "p{ p{ }p }p"));
+TEST_ONE(roots_that_succeed_are_not_shown,
+	 start_with((struct starts_config){ .has_starts = true, .marked_only = true }),
+	 CHECK_STR(shown("o{ }"), ""), CHECK_STR(shown("o{ p{ } }/m"), "o{ p{ }p }o"));
+TEST_ONE(roots_begin_anew_after_a_loss, start(true, 0),
+	 CHECK_STR(shown("o90{ lost3 p90{ } o90{ }"), "o{ lost3 o{ }o"), check_stats(1, 1, 1));
 
 /* With -g alone a loss hides nothing: the next call begins a graph. */
-TEST(roots_without_g_are_not_cut_off)
-{
-	start(false, 0);
-	CHECK_STR(shown("p{ lost3 p{ }"), "p{ lost3 p{ }p");
-	CHECK(!starts_stats_get(st)->broken_cnt);
-}
+TEST_ONE(roots_without_g_are_not_cut_off, start(false, 0),
+	 CHECK_STR(shown("p{ lost3 p{ }"), "p{ lost3 p{ }p"),
+	 CHECK(!starts_stats_get(st)->broken_cnt));
 
 /* Two quick calls, and what is missing is the return of one and the entry of the other; then all of it while something may be. */
 TEST(roots_that_a_gap_separates_are_not_slow)
@@ -139,27 +106,16 @@ TEST(roots_that_a_gap_separates_are_not_slow)
 }
 
 /* But for that of the other task. */
-TEST(roots_in_doubt_are_not_slow)
-{
-	start(true, 100);
-	CHECK_STR(shown("o{ tid6 o{ tid7 doubt o{ sure +1000 } } tid6 }"), "doubt sure o{ }o");
-	check_stats(1, 1, 2);
-}
+TEST_ONE(roots_in_doubt_are_not_slow, start(true, 100),
+	 CHECK_STR(shown("o{ tid6 o{ tid7 doubt o{ sure +1000 } } tid6 }"), "doubt sure o{ }o"),
+	 check_stats(1, 1, 2));
 
-TEST(roots_with_a_torn_interrupt_are_slow)
-{
-	start(true, 100);
-	CHECK_STR(shown("o{ torn3 +1000 }"), "torn3 o{ }o");
-	check_stats(1, 1, 0);
-}
+TEST_ONE(roots_with_a_torn_interrupt_are_slow, start(true, 100),
+	 CHECK_STR(shown("o{ torn3 +1000 }"), "torn3 o{ }o"), check_stats(1, 1, 0));
 
 /* The first call's return is missing without a report; the second call has the same frame. */
-TEST(roots_end_when_another_call_stands_in_their_place)
-{
-	start(true, 100);
-	CHECK_STR(shown("o90{ +1000 o90{ }"), "");
-	check_stats(1, 0, 1);
-}
+TEST_ONE(roots_end_when_another_call_stands_in_their_place, start(true, 100),
+	 CHECK_STR(shown("o90{ +1000 o90{ }"), ""), check_stats(1, 0, 1));
 
 TEST(roots_forget_tasks_but_no_root)
 {
@@ -171,11 +127,8 @@ TEST(roots_forget_tasks_but_no_root)
 	CHECK_STR(shown("tid9999999 }"), "o{ }o");
 }
 
-TEST(roots_keep_each_cpus_idle_task_apart)
-{
-	start(true, 0);
-	CHECK_STR(shown("tid0 o{ cpu1 p{"), "o{");
-}
+TEST_ONE(roots_keep_each_cpus_idle_task_apart, start(true, 0),
+	 CHECK_STR(shown("tid0 o{ cpu1 p{"), "o{"));
 
 TEST(roots_hold_many_tasks)
 {

@@ -1,16 +1,16 @@
 #include "session/status.h"
-
 #include "harness.h"
 
+/* The texts are valid until the fourth call from now. */
 static const char *shown(struct strbuf *text)
 {
-	static char copy[256];
+	static char copies[4][256];
+	static unsigned int turn;
+	char *copy = copies[turn++ % 4];
 
-	CHECK(strbuf_ok(text) && text->len < sizeof(copy));
-	memcpy(copy, text->ptr, text->len);
-	copy[text->len] = '\0';
+	CHECK(strbuf_ok(text));
+	snprintf(copy, sizeof(copies[0]), "%.*s", (int)text->len, text->ptr);
 	strbuf_release(text);
-	*text = (struct strbuf){ 0 };
 	return copy;
 }
 
@@ -23,23 +23,34 @@ static const char *line(const struct status_now *now)
 	return shown(&text);
 }
 
-TEST(how_a_trace_begins)
+static const char *begun(const struct status_trace trace)
 {
-	struct status_trace trace = { .kind = STATUS_RECORD, .func_cnt = 40, .path = "web.rec" };
 	struct strbuf text = { 0 };
 
 	status_begin(&text, &trace);
-	CHECK_STR(shown(&text), "recording 40 functions to 'web.rec', Ctrl-C ends it");
-	trace = (struct status_trace){ .func_cnt = 1, .timeout_ns = 500000000 };
-	status_begin(&text, &trace);
-	CHECK_STR(shown(&text), "tracing 1 function for 500 ms; Ctrl-C ends it earlier");
-	trace = (struct status_trace){ .func_cnt = 2, .command = "curl" };
-	status_begin(&text, &trace);
-	CHECK_STR(shown(&text), "tracing 2 functions until 'curl' ends; Ctrl-C ends it earlier");
-	trace.kind = STATUS_COUNT;
-	trace.timeout_ns = 10000000000;
-	status_begin(&text, &trace);
-	CHECK_STR(shown(&text),
+	return shown(&text);
+}
+
+static const char *ended(const struct status_trace trace, const struct status_now *now)
+{
+	struct strbuf text = { 0 };
+
+	status_end(&text, &trace, now);
+	return shown(&text);
+}
+
+#define TRACE(...) ((struct status_trace){ __VA_ARGS__ })
+
+TEST(how_a_trace_begins)
+{
+	CHECK_STR(begun(TRACE(.kind = STATUS_RECORD, .func_cnt = 40, .path = "web.rec")),
+		  "recording 40 functions to 'web.rec', Ctrl-C ends it");
+	CHECK_STR(begun(TRACE(.func_cnt = 1, .timeout_ns = 500000000)),
+		  "tracing 1 function for 500 ms; Ctrl-C ends it earlier");
+	CHECK_STR(begun(TRACE(.func_cnt = 2, .command = "curl")),
+		  "tracing 2 functions until 'curl' ends; Ctrl-C ends it earlier");
+	CHECK_STR(begun(TRACE(.kind = STATUS_COUNT, .func_cnt = 2, .command = "curl",
+			      .timeout_ns = 10000000000)),
 		  "counting calls of 2 functions until 'curl' ends, at most for 10 s; "
 		  "Ctrl-C ends it earlier");
 }
@@ -69,10 +80,7 @@ TEST(the_numbers_of_a_trace)
 
 TEST(numbers_have_three_digits_or_all)
 {
-	static const struct {
-		uint64_t cnt;
-		const char *want;
-	} cases[] = {
+	static const struct number_case cases[] = {
 		{ 0, "0 calls" },
 		{ 1, "1 call" },
 		{ 9999, "9999 calls" },
@@ -86,30 +94,23 @@ TEST(numbers_have_three_digits_or_all)
 		{ UINT64_MAX, "18446744T calls" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct status_now now = { .call_cnt = cases[i].cnt };
-
-		CHECK(strstr(line(&now), cases[i].want));
+	EACH(c, cases) {
+		in_case("'%s'", c->want);
+		CHECK(strstr(line(&(struct status_now){ .call_cnt = c->in }), c->want));
 	}
 }
 
 TEST(sizes)
 {
-	static const struct {
-		uint64_t bytes;
-		const char *want;
-	} cases[] = {
+	static const struct number_case cases[] = {
 		{ 0, " 0 bytes" },     { 999, " 999 bytes" },    { 1023, " 1.00 KiB" },
 		{ 1536, " 1.50 KiB" }, { 1048576, " 1.00 MiB" }, { 1ull << 41, " 2.00 TiB" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct status_now now = {
-			.has_file = true,
-			.file_bytes = cases[i].bytes,
-		};
-
-		CHECK(strstr(line(&now), cases[i].want));
+	EACH(c, cases) {
+		in_case("'%s'", c->want);
+		CHECK(strstr(line(&(struct status_now){ .has_file = true, .file_bytes = c->in }),
+			     c->want));
 	}
 }
 
@@ -132,32 +133,23 @@ TEST(losses_are_an_alarm)
 
 TEST(how_a_trace_ended)
 {
-	struct status_trace trace = { .kind = STATUS_RECORD, .path = "web.rec" };
-	struct status_now now = {
-		.elapsed_ns = 12340000000,
-		.call_cnt = 1023456,
-		.has_file = true,
-		.file_bytes = 19188941,
-	};
-	struct strbuf text = { 0 };
+	struct status_now now = { .elapsed_ns = 12340000000,
+				  .call_cnt = 1023456,
+				  .has_file = true,
+				  .file_bytes = 19188941 };
 
-	status_end(&text, &trace, &now);
-	CHECK_STR(shown(&text),
+	CHECK_STR(ended(TRACE(.kind = STATUS_RECORD, .path = "web.rec"), &now),
 		  "recorded 1.02M calls in 12.3 s to 'web.rec', 18.3 MiB; nothing was lost");
-	trace = (struct status_trace){ .kind = STATUS_TRACE };
 	now = (struct status_now){ .elapsed_ns = 250000000, .call_cnt = 1, .lost_cnt = 1 };
-	status_end(&text, &trace, &now);
-	CHECK_STR(shown(&text), "traced 1 call in 250 ms; 1 event was lost");
+	CHECK_STR(ended(TRACE(.kind = STATUS_TRACE), &now),
+		  "traced 1 call in 250 ms; 1 event was lost");
 	now.lost_cnt = 17;
 	now.elapsed_ns = 150000000000;
-	status_end(&text, &trace, &now);
-	CHECK_STR(shown(&text), "traced 1 call in 150 s; 17 events were lost");
-	now.others_permille = 9;
-	status_end(&text, &trace, &now);
-	CHECK_STR(shown(&text), "traced 1 call in 150 s; 17 events were lost");
+	for (now.others_permille = 0; now.others_permille <= 9; now.others_permille += 9)
+		CHECK_STR(ended(TRACE(.kind = STATUS_TRACE), &now),
+			  "traced 1 call in 150 s; 17 events were lost");
 	now.others_permille = 123;
-	status_end(&text, &trace, &now);
 	CHECK_STR(
-		shown(&text),
+		ended(TRACE(.kind = STATUS_TRACE), &now),
 		"traced 1 call in 150 s; 17 events were lost; calls not traced cost up to 12.3 % of a CPU");
 }

@@ -11,10 +11,7 @@ static void check_number(uint64_t value)
 
 	snprintf(want, sizeof(want), "%" PRIu64, value);
 	strbuf_u64(&out, value);
-	strbuf_char(&out, '\0');
-	CHECK(strbuf_ok(&out));
-	CHECK_STR(out.ptr, want);
-	strbuf_release(&out);
+	CHECK_BUF(&out, want);
 }
 
 /* Around every power of ten and of two, where the number of digits changes. */
@@ -44,9 +41,7 @@ TEST(seconds_are_cut_after_their_digits)
 	seconds_put(&sb, 12000001999, 6);
 	strbuf_char(&sb, ' ');
 	seconds_put(&sb, 5, 9);
-	strbuf_char(&sb, '\0');
-	CHECK_STR(sb.ptr, "0.814 s 12.000001 s 0.000000005 s");
-	strbuf_release(&sb);
+	CHECK_BUF(&sb, "0.814 s 12.000001 s 0.000000005 s");
 }
 
 TEST(numbers_enlarge_the_buffer)

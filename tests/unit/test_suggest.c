@@ -1,9 +1,5 @@
 /* Which names a mistyped word may stand for. */
 #include "base/suggest.h"
-
-#include <stdio.h>
-#include <string.h>
-
 #include "harness.h"
 
 static const char *word_at(int i)
@@ -11,7 +7,7 @@ static const char *word_at(int i)
 	static const char *const words[] = { "record", "report",  "retval",     "retval-hex",
 					     "cpu",    "tcp_ack", "tcp_v4_rcv", "tcp_v6_rcv" };
 
-	return i < (int)(sizeof(words) / sizeof(words[0])) ? words[i] : NULL;
+	return i < (int)(CNT_OF(words)) ? words[i] : NULL;
 }
 
 static const char *near(const char *word)
@@ -27,16 +23,9 @@ TEST(one_error_of_each_kind)
 	CHECK_STR(near("tcp_akk"), "tcp_ack");
 }
 
-TEST(capitals_are_no_error)
-{
-	CHECK_STR(near("TCP_ACK"), "tcp_ack");
-	CHECK_STR(near("Recrod"), "record");
-}
-
-TEST(the_nearest_names_are_all_told)
-{
-	CHECK_STR(near("tcp_v5_rcv"), "tcp_v4_rcv or tcp_v6_rcv");
-}
+TEST_ONE(capitals_are_no_error, CHECK_STR(near("TCP_ACK"), "tcp_ack"),
+	 CHECK_STR(near("Recrod"), "record"));
+TEST_ONE(the_nearest_names_are_all_told, CHECK_STR(near("tcp_v5_rcv"), "tcp_v4_rcv or tcp_v6_rcv"));
 
 /* One error for every three letters. */
 TEST(what_is_far_is_not_told)

@@ -1,49 +1,11 @@
 /* Which processes hold the other end of a terminal, in a made-up /proc. */
 #include "scope/terminal.h"
-
-#include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "harness.h"
+#include "fakehost.h"
 
 static struct terminal term;
 
-static char proc[64];
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_proc(void)
-{
-	nftw(proc, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static void make_proc(void)
-{
-	const char *dir = getenv("TMPDIR");
-
-	snprintf(proc, sizeof(proc), "%.40s/proc.XXXXXX", dir ? dir : "/tmp");
-	CHECK(mkdtemp(proc));
-	atexit(remove_proc);
-}
-BEFORE(make_proc);
-
-static void put_file(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
-}
+BEFORE(host_make);
 
 /* @tty: the index of its terminal, -1 for none. */
 static void add_process(unsigned int tgid, unsigned int parent, int tty, const char *exe)
@@ -51,34 +13,20 @@ static void add_process(unsigned int tgid, unsigned int parent, int tty, const c
 	unsigned int nr = tty < 0 ? 0
 				  : 136u << 8 | ((unsigned int)tty & 0xff) |
 					    ((unsigned int)tty & 0xfff00) << 12;
-	char path[128];
-	char text[128];
 
-	snprintf(path, sizeof(path), "%s/%u", proc, tgid);
-	CHECK(!mkdir(path, 0755));
-	snprintf(path, sizeof(path), "%s/%u/fd", proc, tgid);
-	CHECK(!mkdir(path, 0755));
-	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc, tgid);
-	CHECK(!mkdir(path, 0755));
-	snprintf(path, sizeof(path), "%s/%u/stat", proc, tgid);
-	snprintf(text, sizeof(text), "%u (a (b) c) S %u 1 1 %u 1 4194304\n", tgid, parent, nr);
-	put_file(path, text);
-	snprintf(path, sizeof(path), "%s/%u/exe", proc, tgid);
-	CHECK(!symlink(exe, path));
+	dirs_make(text_of("%s/%u/fd", proc, tgid));
+	dirs_make(text_of("%s/%u/fdinfo", proc, tgid));
+	file_put(text_of("%s/%u/stat", proc, tgid),
+		 text_of("%u (a (b) c) S %u 1 1 %u 1 4194304\n", tgid, parent, nr));
+	CHECK(!symlink(exe, text_of("%s/%u/exe", proc, tgid)));
 }
 
 static void add_fd(unsigned int tgid, unsigned int fd, const char *target, int tty)
 {
-	char path[128];
-	char text[128];
-
-	snprintf(path, sizeof(path), "%s/%u/fd/%u", proc, tgid, fd);
-	CHECK(!symlink(target, path));
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc, tgid, fd);
-	snprintf(text, sizeof(text), "pos:\t0\nflags:\t02400002\n");
-	if (tty >= 0)
-		snprintf(text, sizeof(text), "pos:\t0\nmnt_id:\t24\ntty-index:\t%d\n", tty);
-	put_file(path, text);
+	CHECK(!symlink(target, text_of("%s/%u/fd/%u", proc, tgid, fd)));
+	file_put(text_of("%s/%u/fdinfo/%u", proc, tgid, fd),
+		 tty < 0 ? "pos:\t0\nflags:\t02400002\n"
+			 : text_of("pos:\t0\nmnt_id:\t24\ntty-index:\t%d\n", tty));
 }
 
 static struct terminal find(unsigned int tgid)
@@ -154,6 +102,5 @@ TEST(terminal_there_is_none)
 	add_fd(1, 4, "/dev/ptmx", -1); /* of no terminal yet */
 	add_process(13, 1, -1, "netfgraph");
 	term = find(13);
-	CHECK(!term.holder_cnt);
-	CHECK(terminal_find(&term, proc, 14) == -ENOENT);
+	CHECK(!term.holder_cnt && terminal_find(&term, proc, 14) == -ENOENT);
 }

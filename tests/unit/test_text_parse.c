@@ -2,11 +2,9 @@
 #include "format/text_parse.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness.h"
-#include "base/strbuf.h"
+#include "scratch.h"
 
 #define HEADER                                              \
 	"# tracer: function_graph\n#\n"                     \
@@ -57,6 +55,11 @@ static enum text_line trip_line(struct trip *t, const char *line, size_t len)
 	return kind;
 }
 
+static enum text_line trip_str(struct trip *t, const char *line)
+{
+	return trip_line(t, line, strlen(line));
+}
+
 /* The header is render_header()'s, unless it is the longer one of the latency format. */
 static void trip_header(struct trip *t)
 {
@@ -71,61 +74,41 @@ static void trip_header(struct trip *t)
 	strbuf_release(&text);
 }
 
-/* Shows just the line that differs. */
+/* Names just the line that differs. */
 static void check_same(const char *name, const char *got, const char *want)
 {
 	size_t same = 0;
 
 	while (got[same] && got[same] == want[same])
 		same++;
-	if (!got[same] && !want[same])
-		return;
 	while (same && got[same - 1] != '\n')
 		same--;
-	printf("  %s:\n  got  %.*s\n  want %.*s\n", name, (int)strcspn(got + same, "\n"),
-	       got + same, (int)strcspn(want + same, "\n"), want + same);
-	fflush(stdout);
-	_exit(1);
+	in_case("%s:\n  got  %.*s\n  want %.*s\n", name, (int)strcspn(got + same, "\n"), got + same,
+		(int)strcspn(want + same, "\n"), want + same);
+	CHECK(!strcmp(got, want));
 }
 
 /* Parses the whole @text and leaves the last row in @t. */
-static void trip_text(struct trip *t, const char *name, const char *text, size_t len)
+static void trip_text(struct trip *t, const char *name, const char *text)
 {
-	const char *end = text + len;
-	const char *body;
-	int line_no = 0;
+	const char *p = text;
 
 	trip_start(t);
-	for (const char *p = text; p < end;) {
-		const char *eol = memchr(p, '\n', (size_t)(end - p));
-		const char *next = eol ? eol + 1 : end;
+	for (int line_no = 1; *p; line_no++) {
+		size_t len = strcspn(p, "\n") + (strchr(p, '\n') != NULL);
+		enum text_line kind = trip_line(t, p, len);
 
-		line_no++;
-		if (trip_line(t, p, (size_t)(next - p)) == TEXT_PARSE_BAD) {
-			printf("  %s:%d: %s: %.*s\n", name, line_no, t->ft.reason, (int)(next - p),
-			       p);
-			fflush(stdout);
-			_exit(1);
-		}
-		p = next;
+		in_case("%s:%d: %s: %.*s", name, line_no, t->ft.reason ? t->ft.reason : "",
+			(int)len, p);
+		CHECK(kind != TEXT_PARSE_BAD);
+		p += len;
 	}
-	body = text + t->header.len;
 	if (t->rest)
-		strbuf_add(&t->out, end - t->rest, t->rest); /* some samples end inside a banner */
+		strbuf_add(&t->out, p - t->rest, t->rest); /* some samples end inside a banner */
+	text += t->header.len;
 	trip_header(t);
 	strbuf_char(&t->out, '\0');
-	check_same(name, t->out.ptr, body);
-}
-
-static char *read_file(const char *path, size_t *len)
-{
-	FILE *f = fopen(path, "r");
-	char *text = calloc(1, 1 << 20);
-
-	CHECK(f && text);
-	*len = fread(text, 1, (1 << 20) - 1, f);
-	fclose(f);
-	return text;
+	check_same(name, t->out.ptr, text);
 }
 
 static int is_text(const struct dirent *entry)
@@ -145,15 +128,11 @@ TEST(golden_samples)
 	for (int i = 0; i < cnt; i++) {
 		char path[512];
 		struct trip t;
-		size_t len;
-		char *text;
 
 		snprintf(path, sizeof(path), "%s/%s", dir, files[i]->d_name);
-		text = read_file(path, &len);
-		trip_text(&t, path, text, len);
+		trip_text(&t, path, file_text(path));
 		CHECK(t.has_rows && !t.other_cnt);
 		trip_end(&t);
-		free(text);
 		free(files[i]);
 	}
 	free(files);
@@ -255,11 +234,6 @@ static const struct sample {
 	{ "[LINE TOO BIG]\n", "other 0" },
 };
 
-static void check_text(struct text got, const char *want)
-{
-	CHECK(got.len == strlen(want) && !memcmp(got.ptr, want, got.len));
-}
-
 static void put_part(struct strbuf *out, const char *before, struct text part, const char *behind)
 {
 	if (part.len)
@@ -276,7 +250,7 @@ static void check_sample(const struct sample *s)
 	struct strbuf got = { 0 };
 	struct trip t;
 
-	trip_text(&t, s->text, s->text, strlen(s->text));
+	trip_text(&t, s->text, s->text);
 	strbuf_printf(&got, "%s %u", kinds[t.row.kind], t.row.depth);
 	put_part(&got, " ", t.row.name, "");
 	put_part(&got, " [", t.row.module, "]");
@@ -284,24 +258,22 @@ static void check_sample(const struct sample *s)
 	put_part(&got, " /* ", t.row.note, " */");
 	if (t.row.duration_ns)
 		strbuf_printf(&got, " %llu", (unsigned long long)t.row.duration_ns);
-	strbuf_char(&got, '\0');
-	CHECK_STR(got.ptr, s->row);
+	CHECK_BUF(&got, s->row);
 	CHECK(t.row.is_named == (t.row.kind == ROW_RETURN && t.row.name.len));
-	strbuf_release(&got);
 	trip_end(&t);
 }
 
 TEST(one_of_each)
 {
-	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
-		check_sample(&samples[i]);
+	EACH(sample, samples)
+		check_sample(sample);
 }
 
 static struct row parse_one(const char *text)
 {
 	struct trip t;
 
-	trip_text(&t, text, text, strlen(text));
+	trip_text(&t, text, text);
 	trip_end(&t);
 	return t.row; /* points into @text */
 }
@@ -312,10 +284,10 @@ TEST(prologue)
 
 	row = parse_one("    9.342240 |   1)    ping-153    | + 15.068 us   |      } /* f */\n");
 	CHECK(row.time_ns == 9342240000 && row.cpu == 1 && row.task.tid == 153);
-	check_text(row.task.comm, "ping");
+	CHECK_TEXT(row.task.comm, "ping");
 	row = parse_one(" 0)   my prog-7    |   1.120 us    |  f();\n");
 	CHECK(row.task.tid == 7);
-	check_text(row.task.comm, "my prog");
+	CHECK_TEXT(row.task.comm, "my prog");
 	row = parse_one(" 12)               |  f() {\n  3)   0.163 us    |    a();\n");
 	CHECK(row.cpu == 3);
 }
@@ -336,14 +308,14 @@ TEST(task_names)
 		{ "  a-1 b -12   ", "a-1 b ", 12 },
 	};
 
-	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++) {
+	EACH(task, tasks) {
 		char text[96];
 		struct row row;
 
-		snprintf(text, sizeof(text), " 0) %s |   1.120 us    |  f();\n", tasks[i].field);
+		snprintf(text, sizeof(text), " 0) %s |   1.120 us    |  f();\n", task->field);
 		row = parse_one(text);
-		CHECK(row.kind == ROW_LEAF && row.task.tid == tasks[i].tid);
-		check_text(row.task.comm, tasks[i].comm);
+		CHECK(row.kind == ROW_LEAF && row.task.tid == task->tid);
+		CHECK_TEXT(row.task.comm, task->comm);
 	}
 }
 
@@ -354,9 +326,9 @@ TEST(task_with_a_bar)
 	struct trip t;
 
 	trip_start(&t);
-	CHECK(trip_line(&t, text, strlen(text)) == TEXT_PARSE_ROW);
+	CHECK(trip_str(&t, text) == TEXT_PARSE_ROW);
 	CHECK(t.row.kind == ROW_LEAF && t.row.task.tid == 123);
-	check_text(t.row.task.comm, "x | y");
+	CHECK_TEXT(t.row.task.comm, "x | y");
 	strbuf_char(&t.out, '\0');
 	check_same("bar", t.out.ptr, " 0)  x \\x7c y-123  |   1.120 us    |  f();\n");
 	trip_end(&t);
@@ -371,11 +343,11 @@ TEST(banner)
 					  "\n";
 	struct trip t;
 
-	trip_text(&t, "banner", text, strlen(text));
+	trip_text(&t, "banner", text);
 	CHECK(t.row.kind == ROW_BANNER && !t.row.cpu);
 	CHECK(!t.row.prev.tid && t.row.task.tid == 196);
-	check_text(t.row.prev.comm, "<idle>");
-	check_text(t.row.task.comm, "ping");
+	CHECK_TEXT(t.row.prev.comm, "<idle>");
+	CHECK_TEXT(t.row.task.comm, "ping");
 	trip_end(&t);
 }
 
@@ -392,7 +364,7 @@ TEST(overhead_is_deduced)
 	static const char text[] = " 0)   4.383 us    |    f();\n 0)   15.166 us   |  }\n";
 	struct trip t;
 
-	trip_text(&t, "text", text, strlen(text));
+	trip_text(&t, "text", text);
 	CHECK(!t.ft.columns.overhead && t.ft.columns.duration && t.ft.columns.cpu);
 	trip_end(&t);
 }
@@ -407,7 +379,7 @@ static void header_row(const char *tail, const struct render_columns *want)
 	render_header(&r, &text);
 	strbuf_str(&text, tail);
 	strbuf_char(&text, '\0');
-	trip_text(&t, text.ptr, text.ptr, text.len - 1);
+	trip_text(&t, text.ptr, text.ptr);
 	CHECK(!memcmp(&t.ft.columns, want, sizeof(*want)));
 	trip_end(&t);
 	render_release(&r);
@@ -437,86 +409,60 @@ TEST(header_gives_columns)
 
 /* ---- what is not function_graph text ---- */
 
-static const char *const malformed[] = {
-	"garbage\n",
-	"   1.120 us    |  f();\n", /* no CPU column */
-	" 0)\n",
-	" 0) \n",
-	" 0)               |  icmp_rcv() \n",
-	" 0)               |  icmp_rcv(\n",
-	" 0)               |  icmp_rc\n",
-	" 0)               |  \n",
-	" 0)               |\n",
-	" 0)               |  () {\n",
-	" 0)               |   odd() {\n",
-	" 0)               |  f() { /* <-x\n",
-	" 0)               |  f();\n", /* no duration */
-	" 0)               |  }\n",
-	" 0)   0.163 us    |  f() {\n", /* one too many */
-	" 0)   0.163 us    |  /* hello */\n",
-	" 0)               |  /* hello\n",
-	" 0)               |  /* \n",
-	" 0)   0.163 us    |  f(); /* ret=\n",
-	" 0)   0.163 us    |  f();x\n",
-	" 0)   0.163 us    |  } /\n",
-	" 0)   0.163 us    |  } /* f\n",
-	" 0)   0.163 us    |  } /*  */\n",
-	" 0)   0.163 us    |  } /* f  */\n",
-	" 0)   0.163 us    |  }}\n",
-	" 0)   0.163 us   |  f();\n", /* pad */
-	" 0)   0.1634 us   |  f();\n",
-	" 0)   0.16 us     |  f();\n",
-	" 0)   123456 us   |  f();\n",
-	" 0) + 0.163 us    |  f();\n", /* mark */
-	" 0) ? 0.163 us    |  f();\n",
-	" 0) \0 0.163 us    |  f();\n",
-	" 0)   99999999999999999999 us |  f();\n",
-	" 99999999)   0.163 us    |  f();\n",
-	"  0)   0.163 us    |  f();\n", /* the width of the CPU column changes */
-	" (Overruns: )\n",
-	" (Overruns: 0\n",
-	"CPU:0 [LOST x EVENTS]\n",
-	"CPU:0 [LOST 1 EVEN\n",
-	"CPU: [LOST 1 EVENTS]\n",
-	" -----\n",
-	"\xff\xfe\x80\n",
-};
+/* Of these, some lack a column or a duration, others have one too many, or a wrong width, mark or number of blanks. */
+static const char malformed[] =
+	"garbage;    1.120 us    |  f();;  0);  0) ; "
+	" 0)               |  icmp_rcv() ;  0)               |  icmp_rcv(; "
+	" 0)               |  icmp_rc;  0)               |  ;  0)               |; "
+	" 0)               |  () {;  0)               |   odd() {; "
+	" 0)               |  f() { /* <-x;  0)               |  f();; "
+	" 0)               |  };  0)   0.163 us    |  f() {; "
+	" 0)   0.163 us    |  /* hello */;  0)               |  /* hello; "
+	" 0)               |  /* ;  0)   0.163 us    |  f();x; "
+	" 0)   0.163 us    |  } /;  0)   0.163 us    |  } /* f; "
+	" 0)   0.163 us    |  } /*  */;  0)   0.163 us    |  } /* f  */; "
+	" 0)   0.163 us    |  }};  0)   0.163 us   |  f();; "
+	" 0)   0.1634 us   |  f();;  0)   0.16 us     |  f();; "
+	" 0)   123456 us   |  f();;  0) + 0.163 us    |  f();; "
+	" 0) ? 0.163 us    |  f();;  0)   99999999999999999999 us |  f();; "
+	" 99999999)   0.163 us    |  f();;   0)   0.163 us    |  f();; "
+	" (Overruns: );  (Overruns: 0; CPU:0 [LOST x EVENTS]; CPU:0 [LOST 1 EVEN; "
+	"CPU: [LOST 1 EVENTS];  -----; \xff\xfe\x80";
 
 static void start_default(struct trip *t)
 {
-	static const char *const lines[] = {
-		"# tracer: function_graph\n",
-		"#\n",
-		"# CPU  DURATION                  FUNCTION CALLS\n",
-		"# |     |   |                     |   |   |   |\n",
-		" 0)               |  icmp_rcv() {\n",
-	};
-
 	trip_start(t);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		CHECK(trip_line(t, lines[i], strlen(lines[i])) != TEXT_PARSE_BAD);
+	EACH_PART(
+		line,
+		"# tracer: function_graph\n; #\n; # CPU  DURATION                  FUNCTION CALLS\n; "
+		"# |     |   |                     |   |   |   |\n;  0)               |  icmp_rcv() {\n")
+		CHECK(trip_str(t, line) != TEXT_PARSE_BAD);
+}
+
+static const char good[] = " 0)   0.163 us    |    f();\n";
+
+static void check_malformed(struct trip *t, const char *line, size_t len)
+{
+	CHECK(trip_line(t, line, len) == TEXT_PARSE_BAD);
+	CHECK(t->ft.reason && *t->ft.reason);
+	/* and the reader goes on */
+	CHECK(trip_str(t, good) == TEXT_PARSE_ROW);
 }
 
 TEST(malformed_lines)
 {
-	static const char good[] = " 0)   0.163 us    |    f();\n";
+	static const char with_nul[] = " 0) \0 0.163 us    |  f();\n";
+	static const char half[] = " 0)   0.163 us    |  f(); /* ret=\n";
 	struct trip t;
 
 	start_default(&t);
-	for (size_t i = 0; i < sizeof(malformed) / sizeof(*malformed); i++) {
-		size_t len = strlen(malformed[i]);
+	EACH_PART(part, malformed) {
+		char line[128];
 
-		if (!strcmp(malformed[i], " 0) "))
-			len = sizeof(" 0) \0 0.163 us    |  f();\n") - 1;
-		if (trip_line(&t, malformed[i], len) != TEXT_PARSE_BAD) {
-			printf("  accepted: %s", malformed[i]);
-			fflush(stdout);
-			_exit(1);
-		}
-		CHECK(t.ft.reason && *t.ft.reason);
-		/* and the reader goes on */
-		CHECK(trip_line(&t, good, strlen(good)) == TEXT_PARSE_ROW);
+		check_malformed(&t, line, (size_t)snprintf(line, sizeof(line), "%s\n", part));
 	}
+	check_malformed(&t, with_nul, sizeof(with_nul) - 1);
+	check_malformed(&t, half, sizeof(half) - 1);
 	trip_end(&t);
 }
 
@@ -531,14 +477,13 @@ TEST(malformed_banners)
 		"       <idle>-0    =>    ping-196   \n",
 		" 0)    <idle>-0    =>    ping-196                                              \n",
 	};
-	static const char good[] = " 0)   0.163 us    |    f();\n";
 	struct trip t;
 
 	start_default(&t);
-	for (size_t i = 0; i < sizeof(second) / sizeof(*second); i++) {
-		CHECK(trip_line(&t, rule, strlen(rule)) == TEXT_PARSE_MORE);
-		CHECK(trip_line(&t, second[i], strlen(second[i])) == TEXT_PARSE_BAD);
-		CHECK(trip_line(&t, good, strlen(good)) == TEXT_PARSE_ROW);
+	for (size_t i = 0; i < CNT_OF(second); i++) {
+		CHECK(trip_str(&t, rule) == TEXT_PARSE_MORE);
+		CHECK(trip_str(&t, second[i]) == TEXT_PARSE_BAD);
+		CHECK(trip_str(&t, good) == TEXT_PARSE_ROW);
 	}
 	trip_end(&t);
 }
@@ -549,7 +494,7 @@ TEST(cut_everywhere)
 	struct text_parse ft;
 	struct row row;
 
-	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+	for (size_t i = 0; i < CNT_OF(samples); i++) {
 		size_t len = strcspn(samples[i].text, "\n");
 
 		for (size_t cut = 0; cut <= len; cut++) {

@@ -1,10 +1,8 @@
 /* No second has more events than it may, and whatever is missing is said where it is. */
 #include "trace/limits.h"
-
-#include <stdbool.h>
-
 #include "harness.h"
 #include "random.h"
+#include "script.h"
 
 static struct throttle th;
 
@@ -17,70 +15,49 @@ AFTER(end);
 #define SEC       1000000000ull
 #define BATCH_CNT 16
 
-static struct event call(uint64_t time_ns, uint16_t cpu, enum event_kind kind)
+/* What comes out of a script: its events as words, and the CPU of each: "a{/0 gap/1". */
+static void check_out(const char *want)
 {
-	return (struct event){ .time_ns = time_ns, .tid = 7, .cpu = cpu, .kind = (uint8_t)kind };
+	struct strbuf text = { 0 };
+
+	for (size_t i = 0; i < th.out_cnt; i++)
+		strbuf_printf(&text, "%s%s/%u", i ? " " : "", script_text(&th.out[i], 1),
+			      th.out[i].cpu);
+	CHECK_BUF(&text, want);
 }
 
-static void expect(size_t at, enum event_kind kind, uint16_t cpu)
+static size_t fed(const char *script)
 {
-	CHECK(at < th.out_cnt && th.out[at].kind == kind && th.out[at].cpu == cpu);
+	struct event events[16];
+
+	script_begin("a");
+	return throttle_feed(&th, events, script_events(script, events, 16));
 }
 
 TEST(no_second_has_more)
 {
-	struct event events[7] = {
-		call(SEC, 0, EVENT_ENTRY),     call(SEC + 1, 1, EVENT_ENTRY),
-		call(SEC + 2, 0, EVENT_EXIT),  call(SEC + 3, 1, EVENT_EXIT),
-		call(SEC + 4, 0, EVENT_ENTRY), call(SEC + 5, 0, EVENT_EXIT),
-		call(2 * SEC, 1, EVENT_ENTRY),
-	};
-
 	CHECK(!throttle_init(&th, 2, 2, BATCH_CNT));
-	CHECK(throttle_feed(&th, events, 7) == 7);
-	expect(0, EVENT_ENTRY, 0);
-	expect(1, EVENT_ENTRY, 1);
-	expect(2, EVENT_GAP, 0);
-	expect(3, EVENT_GAP, 1);
-	expect(4, EVENT_LOST, 0);
-	CHECK(th.out[4].lost_cnt == 3 && th.out[4].time_ns == SEC + 5);
-	expect(5, EVENT_LOST, 1);
-	CHECK(th.out[5].lost_cnt == 1);
-	expect(6, EVENT_ENTRY, 1);
-	CHECK(th.dropped_cnt == 4);
+	CHECK(fed("1s a{ cpu1 a{ cpu0 }a cpu1 }a cpu0 a{ }a 2s cpu1 a{") == 7);
+	check_out("a{/0 a{/1 gap/0 gap/1 lost3/0 lost1/1 a{/1");
+	CHECK(th.out[4].time_ns == SEC + 5 && th.dropped_cnt == 4);
 	CHECK(!throttle_finish(&th));
 }
 
 /* What the ring lost meanwhile is counted in, and does not end our gap; switches are no calls. */
 TEST(a_gap_of_the_ring_in_ours_is_part_of_it)
 {
-	struct event events[6] = {
-		call(SEC, 0, EVENT_ENTRY),   call(SEC + 1, 0, EVENT_EXIT),
-		call(SEC + 2, 0, EVENT_GAP), call(SEC + 3, 0, EVENT_LOST),
-		call(SEC + 4, 0, EVENT_OUT), call(SEC + 5, 0, EVENT_EXIT),
-	};
-
-	events[3] = (struct event){ .time_ns = SEC + 3, .lost_cnt = 40, .kind = EVENT_LOST };
 	CHECK(!throttle_init(&th, 1, 1, BATCH_CNT));
-	CHECK(throttle_feed(&th, events, 6) == 3);
-	expect(0, EVENT_ENTRY, 0);
-	expect(1, EVENT_GAP, 0);
-	expect(2, EVENT_OUT, 0);
-	CHECK(throttle_finish(&th) == 1);
-	expect(0, EVENT_LOST, 0);
-	CHECK(th.out[0].lost_cnt == 42 && th.dropped_cnt == 2);
+	CHECK(fed("1s a{ }a gap lost40 out }a") == 3);
+	check_out("a{/0 gap/0 out/0");
+	CHECK(throttle_finish(&th) == 1 && th.dropped_cnt == 2);
+	check_out("lost42/0");
 }
 
 TEST(a_gap_of_the_ring_alone_stays)
 {
-	struct event events[3] = { call(SEC, 0, EVENT_GAP),
-				   { .time_ns = SEC + 1, .lost_cnt = 5, .kind = EVENT_LOST },
-				   call(SEC + 2, 0, EVENT_ENTRY) };
-
-	CHECK(!throttle_init(&th, 1, 1, BATCH_CNT));
-	CHECK(throttle_feed(&th, events, 3) == 3);
-	expect(1, EVENT_LOST, 0);
-	CHECK(th.out[1].lost_cnt == 5 && !th.dropped_cnt);
+	CHECK(!throttle_init(&th, 1, 1, BATCH_CNT) && fed("1s gap lost5 a{") == 3);
+	check_out("gap/0 lost5/0 a{/0");
+	CHECK(!th.dropped_cnt);
 }
 
 struct tally {
@@ -125,8 +102,10 @@ TEST(any_stream)
 			for (size_t i = 0; i < BATCH_CNT; i++) {
 				now_ns += random_below(8) ? random_below(SEC / 20)
 							  : random_below(2 * SEC);
-				events[i] = call(now_ns, (uint16_t)random_below(3),
-						 random_below(2) ? EVENT_ENTRY : EVENT_EXIT);
+				events[i] = (struct event){ .time_ns = now_ns,
+							    .tid = 7,
+							    .cpu = (uint16_t)random_below(3),
+							    .kind = random_below(2) };
 			}
 			CHECK(throttle_feed(&th, events, BATCH_CNT) <= 2 * BATCH_CNT + 3);
 			take(&t, max_cnt);

@@ -1,42 +1,32 @@
 /* trace.dat: the places of its parts, durations, pages, and what cannot be written. */
 #include "format/format.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "formatted.h"
 #include "harness.h"
+
+static struct strbuf file;
+
+AT_END(strbuf_release(&file));
 
 TEST(tracedat_claims_no_duration_that_is_not_certain)
 {
 	struct row rows[3];
 	const struct format_config config = { .kind = FORMAT_TRACEDAT, .spool_dir = "/tmp" };
-	struct strbuf out;
 	size_t exits = 0;
 
 	unsure_trace(rows);
-	out = made(&config, rows, 3);
-	CHECK(memmem(out.ptr, out.len, "} send, entered at a time not known", 36));
+	file = made(&config, rows, 3);
+	CHECK(memmem(file.ptr, file.len, "} send, entered at a time not known", 36));
 	/* a record's first words: 40 bytes of payload, then the type and no flags */
-	for (size_t i = 0; i + 8 <= out.len; i += 4) {
+	for (size_t i = 0; i + 8 <= file.len; i += 4) {
 		uint32_t words[2];
 
-		memcpy(words, out.ptr + i, sizeof(words));
+		memcpy(words, file.ptr + i, sizeof(words));
 		exits += (words[0] & 31) == 10 && words[1] == 10;
 	}
 	CHECK(exits == 1); /* of copy */
-	strbuf_release(&out);
 }
 
 /* ---- trace.dat ---- */
-
-static uint64_t get_u64(const char *p)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return value;
-}
 
 static uint32_t get_u32(const char *p)
 {
@@ -46,10 +36,15 @@ static uint32_t get_u32(const char *p)
 	return value;
 }
 
-/* Where CPU 0's place stands: behind "flyrecord". */
-static const char *places(const struct strbuf *file)
+static uint64_t get_u64(const char *p)
 {
-	const char *at = memmem(file->ptr, file->len, "flyrecord", 10);
+	return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
+}
+
+/* Where CPU 0's place stands: behind "flyrecord". */
+static const char *places(const struct strbuf *of)
+{
+	const char *at = memmem(of->ptr, of->len, "flyrecord", 10);
 
 	CHECK(at);
 	return at + 10;
@@ -61,7 +56,6 @@ TEST(tracedat_small)
 	const struct format_config config = {
 		.kind = FORMAT_TRACEDAT, .cpu_cnt = 3, .release = "6.1.0-test", .spool_dir = "/tmp"
 	};
-	struct strbuf file;
 	const char *cpu;
 	const char *page;
 
@@ -87,21 +81,19 @@ TEST(tracedat_small)
 	CHECK(get_u64(page + 44) == 1000 && get_u64(page + 52) == 2500);
 	page = file.ptr + get_u64(cpu + 16);
 	CHECK(get_u64(page) == 1000 && get_u32(page + 16) == 5);
-	CHECK(get_u32(page + 20) == 11);
-	CHECK(get_u32(page + 40) == (5 | 200 << 5));
+	CHECK(get_u32(page + 20) == 11 && get_u32(page + 40) == (5 | 200 << 5));
 	/* after the loss: the flag, and the count behind the data */
 	page += 4096;
 	CHECK(get_u64(page) == 3000 && get_u64(page + 8) == (3u << 30 | 24));
 	CHECK(get_u64(page + 16 + 24) == 17);
-	strbuf_release(&file);
 }
 
 /* The content of the section, found by walking them all as a reader does. */
-static const char *section(const struct strbuf *file, uint16_t id, uint64_t *out_len)
+static const char *section(const struct strbuf *of, uint16_t id, uint64_t *out_len)
 {
-	const char *end = file->ptr + file->len - 1;
+	const char *end = of->ptr + of->len - 1;
 	const char *found = NULL;
-	const char *at = file->ptr + 32; /* behind where the options are */
+	const char *at = of->ptr + 32; /* behind where the options are */
 	uint16_t here;
 
 	while (at < end) {
@@ -118,13 +110,13 @@ static const char *section(const struct strbuf *file, uint16_t id, uint64_t *out
 }
 
 /* The option's data in the only options section. */
-static const char *option(const struct strbuf *file, uint16_t id)
+static const char *option(const struct strbuf *of, uint16_t id)
 {
-	const char *at = file->ptr + get_u64(file->ptr + 24) + 16;
+	const char *at = of->ptr + get_u64(of->ptr + 24) + 16;
 	uint64_t len;
 	uint16_t here;
 
-	CHECK(at == section(file, 0, &len));
+	CHECK(at == section(of, 0, &len));
 	for (memcpy(&here, at, 2); here != id; memcpy(&here, at, 2)) {
 		CHECK(here);
 		at += 6 + get_u32(at + 2);
@@ -175,12 +167,12 @@ TEST(tracedat7_has_the_pages_of_version_6)
 TEST(tracedat_of_nothing)
 {
 	const struct format_config config = { .kind = FORMAT_TRACEDAT, .spool_dir = "/tmp" };
-	struct strbuf file = made(&config, NULL, 0);
-	const char *cpu = places(&file);
+	const char *cpu;
 
+	file = made(&config, NULL, 0);
+	cpu = places(&file);
 	CHECK(get_u32(cpu - 10 - 4) == 1 && !get_u64(cpu + 8));
 	CHECK(get_u64(cpu) == file.len - 1);
-	strbuf_release(&file);
 }
 
 TEST(tracedat_long_pauses_and_many_pages)
@@ -199,8 +191,7 @@ TEST(tracedat_long_pauses_and_many_pages)
 	}
 	do {
 		more = format_finish(f);
-		CHECK(more >= 0);
-		CHECK(out.len % 4096 == 0 && out.len <= 64 * 4096);
+		CHECK(more >= 0 && out.len % 4096 == 0 && out.len <= 64 * 4096);
 		sum += out.len;
 		strbuf_reset(&out); /* as a caller does that has written it */
 	} while (more);

@@ -1,17 +1,10 @@
 /* What record --when says, and when it has come true. */
 #include "trace/trigger.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "harness.h"
 #include "script.h"
 
-#define NAME(literal)                                    \
-	{                                                \
-		.name = { literal, sizeof(literal) - 1 } \
-	}
-#define MS 1000000ull
+#define NAME(str) ((struct func){ .name = { str, sizeof(str) - 1 } })
+#define MS        1000000ull
 
 static struct func funcs[] = { NAME("tcp_v4_connect"), NAME("tcp_sendmsg"), NAME("ip_rcv"),
 			       NAME("kfree_skb_reason") };
@@ -24,7 +17,6 @@ static uint32_t hit_cnt;
 
 static void keep(void *ctx, const struct trigger_hit *hit)
 {
-	(void)ctx;
 	CHECK(hit_cnt < 64);
 	hits[hit_cnt++] = *hit;
 }
@@ -35,24 +27,26 @@ static void start(const char *text)
 	const struct trigger_cond *missing;
 
 	script_begin("csrk");
-	CHECK(!trigger_parse(&rule, text));
-	CHECK(!trigger_new(&t, &rule, &functab, keep, NULL, &missing));
+	CHECK(!trigger_parse(&rule, text) &&
+	      !trigger_new(&t, &rule, &functab, keep, NULL, &missing));
 }
 
 /* Return: how many hits there are so far. */
 static uint32_t hits_after_script(const char *script)
 {
 	SCRIPT_EACH(script, ev)
-	CHECK(!trigger_feed(t, ev, 1));
+		CHECK(!trigger_feed(t, ev, 1));
 	return hit_cnt;
 }
+static uint32_t hits_at(uint64_t time_ns)
+{
+	trigger_seen(t, time_ns);
+	return hit_cnt;
+}
+
 #define hits_after(...) hits_after_script(script_of(__VA_ARGS__))
 
-static void free_trigger(void)
-{
-	trigger_free(t);
-}
-AFTER(free_trigger);
+AT_END(trigger_free(t));
 
 static void end(uint64_t unwatched_cnt)
 {
@@ -75,10 +69,7 @@ TEST(conditions_are_read)
 
 TEST(what_is_wrong_with_a_condition_is_said)
 {
-	static const struct {
-		const char *text;
-		const char *why;
-	} wrongs[] = {
+	static const struct text_case wrongs[] = {
 		{ "", "lacks a condition" },
 		{ "a > 1s ||", "lacks a condition" },
 		{ "|| a > 1s", "lacks a condition" },
@@ -96,12 +87,11 @@ TEST(what_is_wrong_with_a_condition_is_said)
 		{ "a|b > 1s", "has no function before '>'" },
 	};
 
-	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
-		const char *why = trigger_parse(&rule, wrongs[i].text);
+	EACH(c, wrongs) {
+		const char *why = trigger_parse(&rule, c->in);
 
-		CHECK(why);
-		if (strncmp(why, wrongs[i].why, strlen(wrongs[i].why)) != 0)
-			CHECK_STR(why, wrongs[i].why);
+		in_case("'%s': %s", c->in, why);
+		CHECK(why && !strncmp(why, c->want, strlen(c->want)));
 	}
 }
 
@@ -147,8 +137,7 @@ TEST(a_call_takes_longer)
 TEST(a_call_that_does_not_return_is_told)
 {
 	start("tcp_v4_connect > 1s");
-	CHECK(!hits_after("5 c{ 900ms tid9 r{"));
-	CHECK(hits_after("1001ms }") == 1);
+	CHECK(!hits_after("5 c{ 900ms tid9 r{") && hits_after("1001ms }") == 1);
 	CHECK(hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
 	CHECK(hits_after("4s tid7 }") == 1);
 }
@@ -158,10 +147,8 @@ TEST(a_call_that_hangs_in_silence_is_told)
 {
 	start("tcp_v4_connect > 1s");
 	hits_after("5 c{");
-	trigger_seen(t, 1000 * MS + 5);
-	CHECK(!hit_cnt);
-	trigger_seen(t, 1000 * MS + 6);
-	CHECK(hit_cnt == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
+	CHECK(!hits_at(1000 * MS + 5));
+	CHECK(hits_at(1000 * MS + 6) == 1 && hits[0].time_ns == 1000 * MS + 5 && hits[0].tid == 7);
 	trigger_seen(t, 500 * MS); /* no way back */
 	CHECK(hits_after("4s }") == 1);
 }
@@ -174,8 +161,7 @@ TEST(a_gap_is_no_long_call)
 	trigger_seen(t, 100 * MS);
 	hits_after("110ms c8{");
 	trigger_forget(t);
-	trigger_seen(t, 200 * MS);
-	CHECK(!hit_cnt);
+	CHECK(!hits_at(200 * MS));
 	end(2);
 }
 
@@ -186,41 +172,30 @@ TEST(a_return_in_doubt_is_no_long_call)
 	hits_after("0 c8{ s8{ tid8 c8{ 5ms cpu1 tid7 doubt");
 	CHECK(trigger_stats(t).unwatched_cnt == 2);
 	hits_after("6ms sure");
-	trigger_seen(t, 100 * MS);
-	CHECK(hit_cnt == 1 && hits[0].tid == 8);
+	CHECK(hits_at(100 * MS) == 1 && hits[0].tid == 8);
 	CHECK(trigger_stats(t).unwatched_cnt == 2);
 	hits_after("100ms cpu0 c8{"); /* another CPU than it was in doubt on, or the same */
-	trigger_seen(t, 200 * MS);
-	CHECK(hit_cnt == 2 && hits[1].begin_ns == 100 * MS);
+	CHECK(hits_at(200 * MS) == 2 && hits[1].begin_ns == 100 * MS);
 }
 
 /* Up to the doubt it had not returned. */
-TEST(a_call_that_was_long_before_the_doubt_is_told)
-{
-	start("tcp_v4_connect > 10ms");
-	CHECK(hits_after("1 c{ 20ms doubt 40ms sure") == 1 && hits[0].time_ns == 10 * MS + 1);
-}
+TEST_ONE(a_call_that_was_long_before_the_doubt_is_told, start("tcp_v4_connect > 10ms"),
+	 CHECK(hits_after("1 c{ 20ms doubt 40ms sure") == 1 && hits[0].time_ns == 10 * MS + 1));
 
 /* What begins in doubt may end there unseen: only its return tells that it took long. */
 TEST(a_call_that_begins_in_doubt_is_told_by_its_return)
 {
 	start("tcp_v4_connect > 10ms");
 	hits_after("1 doubt 2 c{");
-	trigger_seen(t, 50 * MS);
-	CHECK(!hit_cnt);
+	CHECK(!hits_at(50 * MS));
 	CHECK(!hits_after("60ms sure 70ms }")); /* of another call, perhaps */
 	CHECK(trigger_stats(t).unwatched_cnt == 1);
 	CHECK(hits_after("80ms doubt 81ms c{ 92ms }") == 1 && hits[0].begin_ns == 81 * MS);
 }
 
 /* The end of a doubt may be among what is lost. */
-TEST(a_doubt_ends_with_a_loss)
-{
-	start("tcp_v4_connect > 10ms");
-	hits_after("1 doubt 5 lost1 6 tid8 c{");
-	trigger_seen(t, 50 * MS);
-	CHECK(hit_cnt == 1);
-}
+TEST_ONE(a_doubt_ends_with_a_loss, start("tcp_v4_connect > 10ms"),
+	 hits_after("1 doubt 5 lost1 6 tid8 c{"), CHECK(hits_at(50 * MS) == 1));
 
 TEST(calls_of_many_tasks_are_told_apart)
 {

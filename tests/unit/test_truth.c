@@ -14,10 +14,7 @@
 #define CALL_CNT      30000
 #define LONG_CALL_CNT 850000 /* of each case; there are fifteen */
 
-#define FUNC(func)                                 \
-	{                                          \
-		.name = { func, sizeof(func) - 1 } \
-	}
+#define FUNC(str)     ((struct func){ .name = { str, sizeof(str) - 1 } })
 static struct func funcs[TRUTH_FUNC_CNT] = {
 	FUNC("f0"), FUNC("f1"), FUNC("f2"), FUNC("f3"), FUNC("f4"),  FUNC("f5"),
 	FUNC("f6"), FUNC("f7"), FUNC("f8"), FUNC("f9"), FUNC("f10"), FUNC("f11"),
@@ -57,7 +54,6 @@ static uint16_t func_number(const char *name, size_t len)
 			return i;
 	}
 	CHECK(!"a function that is not there");
-	return 0;
 }
 
 /* Every call in the tree did happen, below its true caller. */
@@ -66,7 +62,6 @@ static void on_call(void *ctx, struct calltask *task, struct call *call)
 	struct bench *b = ctx;
 	const struct truth_call *real;
 
-	(void)task;
 	CHECK(call->sym);
 	CHECK(!call->depth ||
 	      call[-1].has_entry); /* a leaf has no children, a child has its caller */
@@ -460,60 +455,28 @@ static const uint8_t kinds[TRUTH_FUNC_CNT] = {
 #define TRUTH_OF_ROOTS(roots, ...) \
 	check_truth((struct truth_config){ __VA_ARGS__ }, &(const struct starts_config)roots)
 
-TEST(truth_is_shown_whole_when_nothing_is_lost)
-{
-	TRUTH(.seed = 1);
-}
-
-TEST(truth_is_shown_whole_without_its_sleeps)
-{
-	TRUTH(.has_switches = true, .is_late = true);
-}
-
-TEST(truth_with_a_ring_that_loses_little)
-{
-	TRUTH(.ring_loss = 0.001);
-}
-
-TEST(truth_with_a_ring_that_loses_much)
-{
-	TRUTH(.ring_loss = 0.05, .is_late = true);
-	TRUTH(.ring_loss = 0.5);
-}
-
-TEST(truth_with_a_guard_that_skips_little)
-{
-	TRUTH(.guard_loss = 0.001);
-}
-
-TEST(truth_with_a_guard_that_skips_much)
-{
-	TRUTH(.guard_loss = 0.1, .is_late = true);
-	TRUTH(.guard_loss = 0.9);
-}
-
-TEST(truth_with_both)
-{
-	TRUTH(.ring_loss = 0.01, .guard_loss = 0.05);
-	TRUTH(.ring_loss = 0.002, .guard_loss = 0.5, .has_switches = true);
-}
+TEST_ONE(truth_is_shown_whole_when_nothing_is_lost, TRUTH(.seed = 1));
+TEST_ONE(truth_is_shown_whole_without_its_sleeps, TRUTH(.has_switches = true, .is_late = true));
+TEST_ONE(truth_with_a_ring_that_loses_little, TRUTH(.ring_loss = 0.001));
+TEST_ONE(truth_with_a_ring_that_loses_much, TRUTH(.ring_loss = 0.05, .is_late = true),
+	 TRUTH(.ring_loss = 0.5));
+TEST_ONE(truth_with_a_guard_that_skips_little, TRUTH(.guard_loss = 0.001));
+TEST_ONE(truth_with_a_guard_that_skips_much, TRUTH(.guard_loss = 0.1, .is_late = true),
+	 TRUTH(.guard_loss = 0.9));
+TEST_ONE(truth_with_both, TRUTH(.ring_loss = 0.01, .guard_loss = 0.05),
+	 TRUTH(.ring_loss = 0.002, .guard_loss = 0.5, .has_switches = true));
 
 /* Nothing but such softirqs is touched: no call lacks an end, and each has its true caller. */
-TEST(truth_with_softirqs_inside_programs)
-{
-	TRUTH(.irq_loss = 0.05);
-	TRUTH(.irq_loss = 0.9, .has_switches = true);
-}
+TEST_ONE(truth_with_softirqs_inside_programs, TRUTH(.irq_loss = 0.05),
+	 TRUTH(.irq_loss = 0.9, .has_switches = true));
 
 static const uint8_t plain_kinds[TRUTH_FUNC_CNT];
 
 /* Durations may then be wrong, but no tree is impossible. */
-TEST(truth_that_is_lost_in_silence)
-{
-	TRUTH(.ring_loss = 0.01, .guard_loss = 0.1, .is_silent = true);
-	TRUTH(.guard_loss = 0.9, .has_switches = true, .is_silent = true);
-	TRUTH(.ring_loss = 0.3, .is_late = true, .is_silent = true);
-}
+TEST_ONE(truth_that_is_lost_in_silence,
+	 TRUTH(.ring_loss = 0.01, .guard_loss = 0.1, .is_silent = true),
+	 TRUTH(.guard_loss = 0.9, .has_switches = true, .is_silent = true),
+	 TRUTH(.ring_loss = 0.3, .is_late = true, .is_silent = true));
 
 #define ROOTS_SLOW                                           \
 	{                                                    \
@@ -528,20 +491,11 @@ TEST(truth_that_is_lost_in_silence)
 		.kinds = kinds, .has_starts = true, .want.slower_ns = 700 \
 	}
 
-TEST(truth_of_slow_roots)
-{
-	TRUTH_OF_ROOTS(ROOTS_SLOW, .seed = 1);
-	TRUTH_OF_ROOTS(ROOTS_SLOW, .ring_loss = 0.005, .guard_loss = 0.05);
-	TRUTH_OF_ROOTS(ROOTS_SLOW_G, .ring_loss = 0.005, .guard_loss = 0.05, .has_switches = true);
-}
-
-TEST(truth_of_slow_roots_with_softirqs_inside_programs)
-{
-	TRUTH_OF_ROOTS(ROOTS_SLOW, .irq_loss = 0.3);
-}
-
-TEST(truth_of_roots)
-{
-	TRUTH_OF_ROOTS(ROOTS_G, .seed = 1);
-	TRUTH_OF_ROOTS(ROOTS_G, .ring_loss = 0.005, .guard_loss = 0.05);
-}
+TEST_ONE(truth_of_slow_roots, TRUTH_OF_ROOTS(ROOTS_SLOW, .seed = 1),
+	 TRUTH_OF_ROOTS(ROOTS_SLOW, .ring_loss = 0.005, .guard_loss = 0.05),
+	 TRUTH_OF_ROOTS(ROOTS_SLOW_G, .ring_loss = 0.005, .guard_loss = 0.05,
+			.has_switches = true));
+TEST_ONE(truth_of_slow_roots_with_softirqs_inside_programs,
+	 TRUTH_OF_ROOTS(ROOTS_SLOW, .irq_loss = 0.3));
+TEST_ONE(truth_of_roots, TRUTH_OF_ROOTS(ROOTS_G, .seed = 1),
+	 TRUTH_OF_ROOTS(ROOTS_G, .ring_loss = 0.005, .guard_loss = 0.05));

@@ -2,8 +2,7 @@
  * Values under their numbers. The code is included, not linked: only so can the ring's head be put where
  * 32-bit numbers begin again, which a trace reaches after 32 GiB of values.
  */
-#include <stdbool.h>
-#include <stdlib.h>
+#include "harness.h"
 
 static bool has_memory = true;
 
@@ -14,8 +13,6 @@ static void *realloc_or_not(void *ptr, size_t bytes)
 
 #define realloc realloc_or_not
 #include "trace/values.c"
-
-#include "harness.h"
 #include "random.h"
 
 #define SMALL_CNT 64u
@@ -139,8 +136,7 @@ TEST(values_overwritten_are_not_found_and_counted)
 	CHECK(values_missed_cnt(vs) == 1);
 	/* numbers that were never given */
 	CHECK(!values_get(vs, ids[4] + 4, &got) && !values_get(vs, UINT32_MAX, &got));
-	CHECK(!values_get(vs, ids[4] + 1, &got));
-	CHECK(values_missed_cnt(vs) == 4);
+	CHECK(!values_get(vs, ids[4] + 1, &got) && values_missed_cnt(vs) == 4);
 }
 
 /* The model: all that was ever put, with its place. */
@@ -180,12 +176,9 @@ TEST(values_survive_the_wrap_of_the_ring)
 	check_many(0, 16, 20000); /* as many words as the largest takes, and one */
 }
 
-TEST(values_survive_the_growth_of_the_ring)
-{
-	check_many(0, FIRST_WORD_CNT, 20000);
-	check_many(0, FIRST_WORD_CNT * 4, 20000);
-	check_many(WRAP - 1000, FIRST_WORD_CNT * 4, 20000);
-}
+TEST_ONE(values_survive_the_growth_of_the_ring, check_many(0, FIRST_WORD_CNT, 20000),
+	 check_many(0, FIRST_WORD_CNT * 4, 20000),
+	 check_many(WRAP - 1000, FIRST_WORD_CNT * 4, 20000));
 
 TEST(values_take_memory_as_they_come)
 {

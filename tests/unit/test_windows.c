@@ -1,7 +1,4 @@
 #include "trace/limits.h"
-
-#include <stdlib.h>
-
 #include "base/strbuf.h"
 #include "harness.h"
 
@@ -24,8 +21,7 @@ static uint64_t cycle(uint64_t attach_ns, uint64_t detach_ns)
 TEST(a_share_of_each_second_is_traced)
 {
 	windows_begin(&w, 20, 5000 * MS);
-	CHECK(w.is_open && w.next_ns == 5200 * MS);
-	CHECK(cycle(0, 0) == 6000 * MS);
+	CHECK(w.is_open && w.next_ns == 5200 * MS && cycle(0, 0) == 6000 * MS);
 	CHECK(cycle(0, 0) == 7000 * MS);
 	windows_end(&w, 7100 * MS);
 	CHECK(w.cnt == 3 && w.open_ns == 500 * MS && w.closed_ns == 1600 * MS);
@@ -62,10 +58,8 @@ TEST(a_window_is_never_too_short_for_a_call)
 	CHECK(cycle(2 * MS, 1 * MS) - begin_ns == 1300 * MS);
 }
 
-TEST(without_the_option_nothing_is_due)
-{
-	CHECK(!windows_is_due(&(struct windows){ 0 }, UINT64_MAX));
-}
+TEST_ONE(without_the_option_nothing_is_due,
+	 CHECK(!windows_is_due(&(struct windows){ 0 }, UINT64_MAX)));
 
 TEST(making_links_anew_is_not_traced_with_or_without_windows)
 {
@@ -85,12 +79,8 @@ TEST(a_window_says_how_long_nothing_was_traced)
 	struct strbuf text = { 0 };
 
 	leftout_text(&text, &lo, NULL);
-	strbuf_char(&text, '\0');
-	CHECK_STR(text.ptr, "not traced for 0.814 s until here, --duty 20");
-	strbuf_reset(&text);
+	CHECK_BUF(&text, "not traced for 0.814 s until here, --duty 20");
 	leftout_text(&text, &(struct leftout){ .limit = LEFTOUT_WINDOW, .measured = 640000000 },
 		     NULL);
-	strbuf_char(&text, '\0');
-	CHECK_STR(text.ptr, "not traced for 0.640 s until here, while functions were left out");
-	strbuf_release(&text);
+	CHECK_BUF(&text, "not traced for 0.640 s until here, while functions were left out");
 }

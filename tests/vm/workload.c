@@ -12,14 +12,6 @@
  */
 #include "workload.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 struct command {
 	const char *name;
 	const char *arg;   /* what the argument is called; in brackets: optional, 1 if absent */

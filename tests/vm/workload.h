@@ -2,9 +2,23 @@
 #define NFG_TEST_WORKLOAD_H
 
 /* See workload.c. What cannot be done ends the program with a message. */
+/* What nearly every part of it takes from the C library. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 void fail(const char *what);
 void fail_msg(const char *what);

@@ -2,13 +2,6 @@
 #include "workload.h"
 
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 #define TIMED_CALLS 1000
 #define TIMED_SENDS 100

@@ -1,20 +1,12 @@
 /* The command that sends what nobody takes: packets over loopback, written whole, and a socket that is full. */
 #include "workload.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <netpacket/packet.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define FROM_PORT  7777
 #define NO_PORT    7778 /* nobody listens there */

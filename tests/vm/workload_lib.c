@@ -1,17 +1,7 @@
 /* What the commands share. */
 #include "workload.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define MSG_SIZE 64
 

@@ -1,25 +1,16 @@
 /* The commands about tasks: children, threads, names, a task that waits, one that lacks a right. */
 #include "workload.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* What arm64 takes for a thread, at least. */
 #define STACK_BYTES 131072

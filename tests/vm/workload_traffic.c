@@ -1,18 +1,8 @@
 /* The commands that send and receive: TCP, UDP, UNIX sockets, and what sleeps in them. */
 #include "workload.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <pty.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define FLOOD_BATCH 16
 
