@@ -379,7 +379,7 @@ common_traffic()
 	done
 }
 
-# What user/select/names.c lists: /out/common.txt has a line NAME,LETTERS for each function, the letters as there. There, a
+# What user/select/presets.c lists: /out/common.txt has a line NAME,LETTERS for each function, the letters as there. There, a
 # letter is one that more than half of the kernels have of those that have the name, or, if there is none, any.
 test_common_names()
 {

@@ -9,13 +9,13 @@ import sys
 # Each ends at the first line that begins with "};", or for a string, with a blank and ends with ";".
 TABLES = [
     ("select/callgraph_hops.c", "#define TRANSMIT"),
-    ("select/names.c", "common[]"),
-    ("select/names.c", "denied[]"),
-    ("select/names.c", "preset_defs[]"),
-    ("select/names.c", "preset_default_funcs[]"),
+    ("select/presets.c", "common[]"),
+    ("select/presets.c", "denied[]"),
+    ("select/presets.c", "preset_defs[]"),
+    ("select/presets.c", "preset_default_funcs[]"),
     ("select/reach.c", "entry_callers[]"),
     ("select/reach.c", "names[]"),
-    ("select/names.c", "netfilter_entries[]"),
+    ("select/presets.c", "netfilter_entries[]"),
     ("format/calltree.c", "hardirqs[]"),
     ("format/calltree.c", "loops[]"),
     ("format/calltree.c", "softirqs[]"),

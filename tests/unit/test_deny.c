@@ -1,5 +1,5 @@
 /* Which functions no program may be attached to. */
-#include "select/names.h"
+#include "select/presets.h"
 #include "harness.h"
 
 static bool is_denied(const char *name, bool by_kprobe)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is worth more where not all functions can be attached. */
 
-#include "select/names.h"
+#include "select/presets.h"
 #include "harness.h"
 
 TEST(common_names_are_found)

@@ -5,7 +5,7 @@
 #include "format/text_parse.h"
 #include "harness.h"
 #include "rows.h"
-#include "select/names.h"
+#include "select/presets.h"
 
 #define US 1000ull
 

@@ -12,7 +12,7 @@
 #include "kernel/ksyms.h"
 #include "scope/container.h"
 #include "scope/netns.h"
-#include "select/names.h"
+#include "select/presets.h"
 
 /* The destination of candidates, and the bytes of the word that precede each. */
 struct values {

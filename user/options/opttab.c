@@ -14,7 +14,7 @@
 #include "options/complete.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "trace/trigger.h"
 
 static char value_why[400];

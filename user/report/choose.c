@@ -17,7 +17,7 @@
 #include "options/opts.h"
 #include "options/opttab.h"
 #include "report/pipeline.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "select/select.h"
 #include "trace/event.h"
 #include "trace/graph.h"

@@ -11,7 +11,7 @@
 #include "base/verdict.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "select/select.h"
 
 /* Events that leave the hold at a time. */

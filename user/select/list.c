@@ -7,7 +7,7 @@
 
 #include "base/cleantext.h"
 #include "base/parse.h"
-#include "select/names.h"
+#include "select/presets.h"
 
 #define LINE_WIDTH        80
 #define PRESET_NAME_WIDTH 18

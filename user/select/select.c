@@ -23,7 +23,7 @@
 #include "kernel/probe.h"
 #include "nfg_abi.h"
 #include "select/callgraph_hops.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "select/reach.h"
 #include "trace/functab.h"
 

@@ -8,7 +8,7 @@
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "select/reach.h"
 #include "trace/functab.h"
 

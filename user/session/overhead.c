@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 #include "kernel/probe.h"
 #include "options/opts.h"
-#include "select/names.h"
+#include "select/presets.h"
 
 /* The same as perf's limit for its interrupts, kernel.perf_cpu_time_max_percent. */
 #define OVERHEAD_PCT_DEFAULT 25

@@ -52,7 +52,7 @@ uint32_t overhead_sum_ps(const struct overhead_price *price, const struct bpfobj
 
 /*
  * overhead_forecast - forecast the cost before anything is attached, by the processor's speed and the list of common
- * traffic (names.h).
+ * traffic (presets.h).
  */
 struct forecast overhead_forecast(const struct functab *tab, const struct attach_plan *plan,
 				  const struct attach_want *want);

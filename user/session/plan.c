@@ -13,7 +13,7 @@
 #include "options/opttab.h"
 #include "options/refuse.h"
 #include "report/pipeline.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "trace/trigger.h"
 
 /* A trace refuses more functions than this without --max-funcs; -G with --all takes 12,000 on 7.2. */

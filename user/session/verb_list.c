@@ -20,7 +20,7 @@
 #include "options/opts.h"
 #include "report/pipeline.h"
 #include "select/list.h"
-#include "select/names.h"
+#include "select/presets.h"
 #include "session/overhead.h"
 #include "session/plan.h"
 #include "session/verbs.h"

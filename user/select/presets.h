@@ -1,5 +1,5 @@
-#ifndef NFG_SELECT_NAMES_H
-#define NFG_SELECT_NAMES_H
+#ifndef NFG_SELECT_PRESETS_H
+#define NFG_SELECT_PRESETS_H
 
 #include <stdbool.h>
 #include <stddef.h>

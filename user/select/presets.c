@@ -1,4 +1,4 @@
-#include "select/names.h"
+#include "select/presets.h"
 
 #include <limits.h>
 #include <stdbool.h>
