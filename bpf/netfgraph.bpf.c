@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel side. This file has the programs at functions, one for each job of nfg_progs.h. Code for every
- * traced call is in hot.bpf.h; code for a task's start, exec and end is in task.bpf.h.
+ * The kernel side. This file has the programs at functions, for each job of nfg_progs.h as many as there are ways to
+ * attach them. Code for every traced call is in hot.bpf.h; code for a task's start, exec and end is in task.bpf.h.
  */
 #include "fgraph.bpf.h"
 #include "hot.bpf.h"

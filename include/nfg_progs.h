@@ -17,13 +17,13 @@
 	SLOT(flat)   /* the same in one array, which needs no lookup */
 
 /* The job of a program at one end of a function. */
-#define NFG_JOBS(JOB)                                                                         \
-	JOB(record)                                                                           \
-	JOB(packet) /* first looks at the packet or the result; shared, only at the result */ \
-	JOB(start)  /* the same at start functions, and opens and closes the gate */          \
-	JOB(values) /* records it with values */                                              \
-	JOB(values_start)                                                                     \
-	JOB(sums) /* sums calls up */                                                         \
+#define NFG_JOBS(JOB)                                                                                  \
+	JOB(record)                                                                                    \
+	JOB(packet) /* first looks at the packet or the result; if functions share it, only at that */ \
+	JOB(start)  /* the same at start functions, and opens and closes the gate */                   \
+	JOB(values) /* records it with values */                                                       \
+	JOB(values_start)                                                                              \
+	JOB(sums) /* sums calls up */                                                                  \
 	JOB(sums_start)
 
 #define NFG_SLOT(slot) NFG_SLOT_##slot,

@@ -136,7 +136,7 @@ test_hopping()
 		hops=0
 		runs=0
 		mask=1
-		while [ $hops -lt 20 ]; do
+		while [ $hops -lt 20 ] && [ $runs -lt 50 ]; do
 			workload longest "$1" &
 			pid=$!
 			while kill -0 $pid 2>/dev/null; do
@@ -148,6 +148,7 @@ test_hopping()
 			runs=$((runs + 1))
 		done
 		echo "runs: $runs"
+		echo "hops: $hops"
 	END
 	expect 0 netfgraph netfgraph --cpu 0 -o out --graph-opts proc,tail -T __sys_getsockname -T inet_getname \
 		-- sh hop 20000 >tasks 2>err
@@ -158,6 +159,7 @@ test_hopping()
 	expect_nothing_false out
 	calls_of out >calls
 	calls=$(count '^(leaf|open) . inet_getname$' calls)
+	[ "$(sed -n 's/^hops: //p' tasks)" -ge 20 ] || fail "not moved 20 times"
 	made=$((20000 * $(sed -n 's/^runs: //p' tasks)))
 	[ "$calls" -gt 0 ] && [ "$calls" -lt $made ] || fail "$calls calls on CPU 0 of $made on two CPUs"
 }

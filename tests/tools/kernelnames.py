@@ -14,7 +14,7 @@ TABLES = [
     ("select/presets.c", "preset_defs[]"),
     ("select/presets.c", "preset_default_funcs[]"),
     ("select/reach.c", "entry_callers[]"),
-    ("select/reach.c", "names[]"),
+    ("select/reach.c", "*names ="),
     ("select/presets.c", "netfilter_entries[]"),
     ("format/calltree.c", "hardirqs[]"),
     ("format/calltree.c", "loops[]"),

@@ -121,7 +121,7 @@ static enum attach_mode by_site_best(const struct attach_want *want)
 	if (want->mode != ATTACH_COMPLETE && takes_much_of_threads(want))
 		return ATTACH_AUTO;
 	for (enum attach_mode mode = ATTACH_WAY_FIRST; mode < ATTACH_MODE_CNT; mode++) {
-		/* never choose a mode whose skipped calls are not counted, as all kernels with both ends do */
+		/* never choose a mode whose skipped calls are not counted; kernels that have both ends count them */
 		if (attach_is_by_site(mode) &&
 		    (want->ids.counts_missed || attach_way(mode)->has_both_ends) &&
 		    is_to_be_had(mode, want))

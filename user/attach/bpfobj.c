@@ -181,7 +181,7 @@ const char *const progs_irq_tracepoints[PROGS_IRQ_CNT] = {
 static const char *const slots[] = { NFG_SLOTS(STRING) };
 static const char *const jobs[] = { NFG_JOBS(STRING) };
 
-/* The program called @begin, or "@begin_@middle", and "_@end"; NULL: there is none. The object owns it. */
+/* The program "@begin@middle_@end", @middle being "" or begun by "_"; NULL: there is none. The object owns it. */
 static struct bpf_program *prog_named(const struct bpfobj *obj, const char *begin,
 				      const char *middle, const char *end)
 {

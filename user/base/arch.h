@@ -39,7 +39,10 @@ struct arch {
 	bool (*stub_target)(const uint8_t *insn, uint64_t addr, uint64_t *target);
 	size_t stub_bytes;
 	bool has_plt; /* modules call distant functions through stubs without symbols */
-	/* A call into the padding enters the function behind it if it is between these distances; 0: none does. */
+	/*
+	 * A call into the padding enters the next function if its target lies this many bytes before that function's
+	 * start; 0: none does.
+	 */
 	uint64_t before_min_bytes;
 	uint64_t before_max_bytes;
 	const char *const *

@@ -21,7 +21,7 @@ int host_link(char *target, size_t size, const char *fmt, ...)
  */
 uint32_t host_namespace(const char *proc, const char *task, const char *type);
 
-/* host_cgroup - the path of @task's cgroup (v2), of PATH_MAX bytes, in @proc. Return: whether there is one. */
+/* host_cgroup - the path of @task's cgroup (v2) in @proc. @path: PATH_MAX bytes. Return: whether there is one. */
 bool host_cgroup(const char *proc, const char *task, char *path);
 
 /* host_comm - the name of @task in @proc; "?": unknown. */

@@ -218,7 +218,8 @@ void tablew_cell(struct tablew *w, const struct column *column, const void *row)
 		text_cell(w, column, row);
 	else if (w->form == TABLE_CSV && column->key)
 		data_cell(w, column, row);
-	else if (is_json(w) && column->key && !(w->form == TABLE_ARRAY && column->is_extra))
+	else if (is_json(w) && column->key &&
+		 !(w->form == TABLE_ARRAY && (column->is_extra || column->cell == CELL_HOST)))
 		data_cell(w, column, row);
 }
 
@@ -280,7 +281,8 @@ void tablew_measure(struct tablew *w, const struct table *table, const void *row
 	struct tablew cell = { .out = &text, .host = w->host };
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < table->column_cnt && w->form == TABLE_TEXT; i++) {
+	for (size_t i = 0; i < table->column_cnt && cnt < TABLE_TEXT_MAX && w->form == TABLE_TEXT;
+	     i++) {
 		const struct column *column = &table->columns[i];
 		size_t len = column->title ? strlen(column->title) : 0;
 

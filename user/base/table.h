@@ -19,7 +19,7 @@ enum table_form {
 	TABLE_ARRAY, /* a JSON array of objects without these and the host */
 };
 
-/* What is in a row. "" and NULL are unknown: null in JSON, empty in CSV and text. */
+/* What is in a row. "" and NULL are unknown: null in JSON, empty in CSV and, unless column.needs is set, in text. */
 enum cell {
 	CELL_STRING, /* const char * */
 	CELL_CHARS,  /* char [] */
@@ -27,9 +27,9 @@ enum cell {
 	CELL_WORDS,  /* const char *: words separated by blanks; an array in JSON, "" has none */
 	CELL_U64,
 	CELL_U32,
-	CELL_NS, /* uint64_t; us in text */
-	CELL_BOOL,
-	CELL_TIME, /* uint64_t, in ns since 1970; 0: unknown */
+	CELL_NS,   /* uint64_t; us in text */
+	CELL_BOOL, /* for text it needs column.put */
+	CELL_TIME, /* uint64_t, in ns since 1970; 0: unknown. For text it needs column.put */
 	CELL_HOST, /* in no row: tablew.host */
 };
 
@@ -39,7 +39,11 @@ struct column {
 	enum cell cell;
 	size_t offset; /* in the row */
 	int width;     /* of the text, at least: numbers end there. 0, -width: it begins there */
-	size_t needs; /* where the row has a uint64_t without which the value is unknown; 0: none */
+	/*
+	 * Where the row has a uint64_t without which the value is unknown: null, and - in text. 0: nowhere, so the
+	 * row must not begin with it.
+	 */
+	size_t needs;
 	bool is_extra; /* not in TABLE_ARRAY */
 	bool is_name;  /* from others: in text without blanks, - if unknown */
 	void (*put)(struct strbuf *out, const void *row); /* its text; NULL: by the cell */

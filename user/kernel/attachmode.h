@@ -80,9 +80,10 @@ struct attach_way {
 	bool has_both_ends; /* one program serves both ends of a call; where it is skipped, so is the whole call */
 	bool records_alone; /* it has no programs that mark calls, add values or sum up */
 	/*
-	 * For more functions auto takes a way by site: as many as are attached and detached in two seconds. The slowest
-	 * kernel takes 170 ms for a function's pair of programs, 44 ms for one program of both ends. Trampolines of
-	 * shared programs take 1.5 s for a thousand functions, but minutes for ten thousand.
+	 * For more functions auto takes a way by site. Of programs of their own, it is as many as are attached and
+	 * detached in two seconds: the slowest kernel takes 170 ms for a function's pair of programs, 44 ms for one
+	 * program of both ends. Trampolines of shared programs take 1.5 s for a thousand functions, but minutes for ten
+	 * thousand.
 	 */
 	size_t func_max;
 	struct {

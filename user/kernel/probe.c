@@ -151,7 +151,7 @@ static int try_link(enum bpf_prog_type type, struct link_request *request)
 	return err;
 }
 
-/* Ask for a link without functions: as of 7.2, architectures but x86-64 only load the programs, and return EOPNOTSUPP. */
+/* Ask for a link without functions: as of 7.2, other architectures than x86-64 load the programs and return EOPNOTSUPP. */
 static bool reads_ids(uint32_t attach_type)
 {
 	struct link_request request = {

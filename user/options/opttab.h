@@ -88,7 +88,8 @@ static inline bool opt_def_is_of(const struct opt_def *def, enum opts_verb verb)
 #define SELECTS_AT_RETURN 2u /* a call is selected when it returns */
 #define SELECTS_BY_VALUES \
 	4u /* by results or arguments: the kernel decides, and a recording needs them */
-#define SELECTS_EVENTS 8u /* tables need every call: the kernel cannot sum up */
+/* user space decides: it has a gate, and tables need every call, so the kernel cannot sum up */
+#define SELECTS_EVENTS 8u
 
 /* An option that selects calls, by functions, tasks, time or values. */
 struct selector {

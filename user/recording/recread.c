@@ -84,7 +84,7 @@ static int recread_events_begin(struct recfile_reader *r, struct span s)
 	if (!recread_take(&s, &head, sizeof(head)))
 		return recread_damaged(r, "the events are cut");
 	word_cnt = (uint32_t)((size_t)(s.end - s.at) / sizeof(*r->words));
-	/* a batch, or all events of a chunk with fewer words: an event has at least one word */
+	/* room for a batch, or for all events of a chunk with fewer words, of which an event has at least one; never none */
 	if (VEC_RESERVE(r->events, r->event_cap,
 			word_cnt < RECFILE_BATCH_CNT ? word_cnt + 1 : RECFILE_BATCH_CNT))
 		return recread_fail(r, -ENOMEM, "out of memory");

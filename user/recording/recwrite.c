@@ -89,7 +89,7 @@ static int recwrite_failed(struct recfile_writer *w, int err);
 
 /* ---- names ---- */
 
-/* Write the *@cnt records after @head, if any; *@cnt is 0 then. */
+/* Write the *@cnt records of @rec_bytes after @head, if any, and set *@cnt to 0. */
 static int flush_recs(struct recfile_writer *w, struct chunk_head *head, uint32_t type,
 		      uint32_t *cnt, size_t rec_bytes)
 {

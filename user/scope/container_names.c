@@ -590,7 +590,7 @@ static uint32_t names_owner_of(const char *path)
 	return 0;
 }
 
-/* Unless something is known already. */
+/* Take what the book says of the id, unless something is known already. */
 static void find_page(const struct container_book *book, const char *id,
 		      struct container_label *label)
 {
@@ -607,7 +607,7 @@ void container_names_find(struct container_names *names, const char *path, const
 	const struct container_book *book = book_of(names, uid);
 	char root[PATH_MAX];
 
-	if (!book)
+	if (!book || !container_is_id(id)) /* others choose the names of their cgroups */
 		return;
 	if (!uid) {
 		find_docker(names, docker_root(names), id, label);

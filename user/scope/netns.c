@@ -83,7 +83,7 @@ int pidns_find(struct pidns *ns, const char *proc)
 	if (ns->proc_is_first) {
 		uint32_t first_inum = host_namespace(proc, "1", "pid");
 
-		/* our process's ids do not show which namespace it is */
+		/* our ids do not show which namespace @proc has; its process 1 does */
 		if (!first_inum) {
 			log_error(
 				"cannot tell which pid namespace %s belongs to: no permission to inspect its process 1",

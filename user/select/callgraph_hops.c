@@ -175,9 +175,12 @@ static bool range_is_plausible(const struct callgraph_net *net)
 			       "security_socket_sendmsg strlen pci_read_config_byte kobject_put "
 			       "x86_pci_root_bus_node ktime_get";
 	unsigned int known;
+	unsigned int found = range_count(net, insides, &known);
 
-	return range_count(net, insides, &known) == known && known >= 16 &&
-	       !range_count(net, outsides, &known) && known >= 6;
+	if (found != known || known < 16)
+		return false;
+	found = range_count(net, outsides, &known);
+	return !found && known >= 6;
 }
 
 /*

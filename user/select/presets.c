@@ -670,8 +670,8 @@ static const struct {
 	bool by_trampoline; /* kprobe.session may be there */
 } denied[] = {
 	/*
-	 * The kernel calls these two around each run of a program at a kprobe. It skips programs at them then, and
-	 * counts that as missed calls, among which real losses could not be recognised.
+	 * The kernel calls these two around each run of a program at a kprobe, and skips programs attached to the two
+	 * meanwhile. It counts that as missed calls, among which real losses could not be recognised.
 	 */
 	{ "__rcu_read_lock __rcu_read_unlock", "runs around every program", false },
 	{ "bpf_skops_*", "runs BPF programs", true },

@@ -108,7 +108,7 @@ struct callgraph {
 	struct callgraph_hop {
 		uint32_t from;
 		uint32_t to;
-	} * hops; /* calls through pointers, in ascending order of from */
+	} * hops; /* calls through pointers; in ascending order of from once hops_sorted is set */
 	size_t hop_cnt;
 	size_t hop_cap;
 	bool hops_sorted;
@@ -181,7 +181,7 @@ int callgraph_callees(struct callgraph *cg, uint32_t func, const uint32_t **call
 /* callgraph_first_name - the index that represents its address: the first name that is not padding. */
 uint32_t callgraph_first_name(const struct callgraph *cg, uint32_t func);
 
-/* callgraph_is_func_name - whether a name alone does not say NODE_NO_FUNC. */
+/* callgraph_is_func_name - whether the name alone leaves open that it is a function's (not NODE_NO_FUNC). */
 bool callgraph_is_func_name(const char *name);
 
 /* ---- the walk ---- */
