@@ -70,14 +70,17 @@ const char *next_part(const char **rest)
 	const char *at = *rest;
 	size_t len;
 
-	if (!at)
+	if (!at) {
+		*case_name = '\0';
 		return NULL;
+	}
 	*rest = strstr(at, "; ");
 	len = *rest ? (size_t)(*rest - at) : strlen(at);
 	CHECK(len < sizeof(parts[0]));
 	memcpy(part, at, len);
 	part[len] = '\0';
-	*rest += *rest ? 2 : 0;
+	if (*rest)
+		*rest += 2;
 	in_case("'%s'", part);
 	return part;
 }
