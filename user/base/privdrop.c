@@ -1,4 +1,5 @@
 #include "base/privdrop.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,8 +83,6 @@ const char *runas_told_by_sudo(void)
 
 	return !geteuid() && name && *name && strcmp(name, "root") != 0 ? name : NULL;
 }
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* ---- capabilities ---- */
 

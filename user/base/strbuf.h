@@ -141,6 +141,16 @@ static inline struct text text_word(const char **words)
 	return word;
 }
 
+/* text_has_word - whether @word is among @words, which blanks separate. */
+static inline bool text_has_word(const char *words, struct text word)
+{
+	for (struct text next; (next = text_word(&words)).len;) {
+		if (text_equal(next, word))
+			return true;
+	}
+	return false;
+}
+
 /* text_keep - copy @from to @to, which has room for it. Return: the copy. */
 static inline struct text text_keep(char *to, struct text from)
 {

@@ -68,10 +68,8 @@ static struct content content_of(const struct tablew *w, const struct column *co
 static void json_words(struct jsonw *json, const char *words)
 {
 	jsonw_array(json);
-	for (size_t len; *words; words += len + (words[len] == ' ')) {
-		len = strcspn(words, " ");
-		jsonw_text(json, (struct text){ words, len });
-	}
+	for (struct text word; (word = text_word(&words)).len;)
+		jsonw_text(json, word);
 	jsonw_array_end(json);
 }
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 /*
  * vec_grow - grow @items, which has room for *@cap items of @item_bytes, to at least @cnt.
  *

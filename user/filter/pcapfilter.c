@@ -10,6 +10,7 @@
 #include <linux/bpf.h>
 #include <linux/filter.h>
 
+#include "base/vec.h"
 #include "nfg_abi.h"
 
 /* In libpcap struct bpf_insn is a classic BPF instruction; in the kernel an eBPF one. */
@@ -27,8 +28,6 @@ struct libpcap {
 	__typeof__(pcap_freecode) *freecode;
 	__typeof__(pcap_close) *close;
 };
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The library's name on Debian, and elsewhere. The functions used here are the same in both. */
 static const char *const sonames[] = { "libpcap.so.0.8", "libpcap.so.1" };

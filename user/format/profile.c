@@ -575,18 +575,9 @@ static uint32_t pair_key(const struct pairs *pairs, size_t i)
 
 size_t pairs_of(const struct pairs *pairs, uint32_t func, const struct caller_stat **first)
 {
-	size_t low = 0;
-	size_t high = pairs->cnt;
+	const size_t low = VEC_BISECT(i, pairs->cnt, pair_key(pairs, i) < func);
 	size_t cnt = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pair_key(pairs, middle) < func)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low + cnt < pairs->cnt && pair_key(pairs, low + cnt) == func)
 		cnt++;
 	*first = cnt ? &pairs->items[low] : NULL;

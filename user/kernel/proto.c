@@ -528,17 +528,8 @@ static struct text enumerator_of(const struct proto_table *table, const struct p
 {
 	const struct proto_enum *en = prototab_enum(table, type);
 	uint64_t wanted = prototab_cut(value, type->bytes);
-	uint32_t low = 0;
-	uint32_t high = en ? en->cnt : 0;
+	const size_t low = VEC_BISECT(i, en ? en->cnt : 0, en->enumerators[i].value < wanted);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (en->enumerators[mid].value < wanted)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!en || low == en->cnt || en->enumerators[low].value != wanted)
 		return (struct text){ 0 };
 	return en->enumerators[low].name;

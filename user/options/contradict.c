@@ -289,12 +289,9 @@ static bool has_option(const struct opts *opts, const char *name, size_t len)
 
 static bool has_any(const struct opts *opts, const char *names)
 {
-	while (*names) {
-		const size_t len = strcspn(names, " ");
-
-		if (has_option(opts, names, len))
+	for (struct text word; (word = text_word(&names)).len;) {
+		if (has_option(opts, word.ptr, word.len))
 			return true;
-		names += len + strspn(names + len, " ");
 	}
 	return false;
 }

@@ -3,12 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "options/graphopts.h"
 #include "options/refuse.h"
 #include "options/opttab.h"
 #include "select/list.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 

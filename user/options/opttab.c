@@ -193,7 +193,6 @@ void optvalue_release(struct opts *opts, const struct opt_def *def)
 		num_list_release(field_of(opts, def));
 }
 
-#define ARRAY_SIZE(a)    (sizeof(a) / sizeof((a)[0]))
 #define TID_MAX          4194303 /* PID_MAX_LIMIT - 1, the same on every 64-bit kernel */
 #define FUNCS_MAX        65535   /* NFG_FUNC_CNT */
 #define DEPTH_MAX        65535

@@ -148,18 +148,6 @@ static const struct foreign {
 };
 #define FOREIGN_CNT (sizeof(foreigns) / sizeof(foreigns[0]))
 
-static bool has_word(const char *words, const char *word, size_t len)
-{
-	while (*words) {
-		size_t part = strcspn(words, " ");
-
-		if (part == len && !memcmp(words, word, len))
-			return true;
-		words += part + strspn(words + part, " ");
-	}
-	return false;
-}
-
 /* @value: NULL: keep the example. */
 static void fill_in(char *out, size_t size, const char *text, const char *value)
 {
@@ -189,7 +177,8 @@ const char *foreign_text(enum foreign_place place, const char *word)
 	const char *value = word[len] && word[len + 1] ? word + len + 1 : NULL;
 
 	for (size_t i = 0; len && i < FOREIGN_CNT; i++) {
-		if ((foreigns[i].place & ~PERF) != place || !has_word(foreigns[i].words, word, len))
+		if ((foreigns[i].place & ~PERF) != place ||
+		    !text_has_word(foreigns[i].words, (struct text){ word, len }))
 			continue;
 		fill_in(text, sizeof(text), foreigns[i].text, value);
 		return text;

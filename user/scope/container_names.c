@@ -223,8 +223,6 @@ struct container_page {
 	struct container_label label;
 };
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
 static bool names_is_known(const struct container_label *label)
 {
 	return label->name[0] || label->pod[0];

@@ -194,15 +194,7 @@ bool preset_list_has_start(const char *const *names, size_t cnt, const char *fun
 
 bool preset_has_start(const struct preset *preset, const char *name)
 {
-	size_t len = strlen(name);
-	const char *at = preset->starts;
-
-	for (; *at; at += strcspn(at, " ")) {
-		at += strspn(at, " ");
-		if (strcspn(at, " ") == len && !memcmp(at, name, len))
-			return true;
-	}
-	return false;
+	return text_has_word(preset->starts, text_from(name));
 }
 
 /* Whether @name is in preset_default_funcs. */
@@ -784,12 +776,10 @@ static void pattern_add(const char *text, size_t len, size_t row)
 static void patterns_index(void)
 {
 	for (size_t row = 0; row < NO_ROW; row++) {
-		for (const char *at = denied[row].patterns; *at;) {
-			size_t len = strcspn(at, " ");
+		const char *patterns = denied[row].patterns;
 
-			pattern_add(at, len, row);
-			at += len + (at[len] == ' ');
-		}
+		for (struct text word; (word = text_word(&patterns)).len;)
+			pattern_add(word.ptr, word.len, row);
 	}
 }
 

@@ -607,9 +607,8 @@ static int preset_put(struct selection *sel, const struct preset *preset)
 	char name[64];
 	int err = 0;
 
-	for (size_t len; *names && !err; names += len + (names[len] == ' ')) {
-		len = strcspn(names, " ");
-		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+	for (struct text word; !err && (word = text_word(&names)).len;) {
+		snprintf(name, sizeof(name), "%.*s", (int)word.len, word.ptr);
 		while (!err && (func = kbtf_next(sel->kb, name, func))) {
 			err = typed_put(sel, func, (struct candidate){ .rank = RANK_START });
 			if (!err)

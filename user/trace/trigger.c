@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
+#include "base/vec.h"
 
 /* ---- the text of a condition ---- */
 
@@ -92,12 +93,10 @@ const char *trigger_parse(struct trigger_rule *rule, const char *text)
 /* ---- long calls, and rates ---- */
 
 /* A second is counted in parts: a count covers at most a second, and at least a second less one part. */
-#define PART_CNT          10
-#define PART_NS           (1000000000ull / PART_CNT)
+#define PART_CNT 10
+#define PART_NS  (1000000000ull / PART_CNT)
 
-#define OPEN_MAX          65536u
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define OPEN_MAX 65536u
 
 /* A call that has not returned. */
 struct open {
