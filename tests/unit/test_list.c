@@ -133,7 +133,7 @@ TEST(data_has_a_header_in_csv_alone)
 	CHECK_STR(
 		out.ptr,
 		"host,func,module,source,chosen,reason\n"
-		"host,functions,module_functions,attach,kprobe_functions,pair_functions,attach_us,"
+		"host,functions,module_functions,program_functions,attach,kprobe_functions,pair_functions,attach_us,"
 		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes,"
 		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct\n");
 	strbuf_release(&out);

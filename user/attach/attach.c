@@ -76,7 +76,7 @@ static bool is_gone(const struct func *func)
 {
 	char path[256];
 
-	if (!func->module.len || func->is_attached)
+	if (!func->module.len || func->prog_id || func->is_attached)
 		return false;
 	snprintf(path, sizeof(path), "/sys/module/%s", func->module.ptr);
 	return access(path, F_OK) && errno == ENOENT;
@@ -102,6 +102,15 @@ static size_t attached_cnt(const struct functab *tab)
 
 	for (size_t i = 0; i < tab->cnt; i++)
 		cnt += tab->funcs[i].is_attached;
+	return cnt;
+}
+
+static size_t attached_prog_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_attached && tab->funcs[i].prog_id;
 	return cnt;
 }
 
@@ -133,8 +142,8 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 }
 
 /* Attaches the exit first, so that each recorded entry has an exit program. */
-static int func_attach(struct attach *at, const struct bpfobj *obj, const struct func *func,
-		       uint32_t func_id)
+static int func_attach_as(struct attach *at, const struct bpfobj *obj, const struct func *func,
+			  uint32_t func_id)
 {
 	const struct bpfobj_ends *ends =
 		attach_is_shared(obj->plan.mode) ? &obj->fallback : &obj->ends;
@@ -172,24 +181,42 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, const struct
 	return err;
 }
 
+/*
+ * Where the verifier does not trust a BPF program's type, the packet argument is just a number to it. Then we do without
+ * the argument.
+ */
+static int func_attach(struct attach *at, const struct bpfobj *obj, struct func *func,
+		       uint32_t func_id)
+{
+	int err = func_attach_as(at, obj, func, func_id);
+
+	if (err != -EACCES || !func->prog_id || func->arg_kind == NFG_ARG_NONE)
+		return err;
+	func->arg_kind = NFG_ARG_NONE;
+	func->skb_arg = 0;
+	return func_attach_as(at, obj, func, func_id);
+}
+
 /* Errors that would also occur with every other function: memory, descriptors, permission. */
 static bool is_fatal(int err)
 {
 	return multiset_is_fatal(err) || err == -EPERM;
 }
 
-/* Attach each function that is not attached yet. */
+/* Attach each function that is not attached yet. @only_progs: those of BPF programs. */
 static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-		       const volatile int *stop_cnt)
+		       bool only_progs, const volatile int *stop_cnt)
 {
 	const uint64_t begin_ns = host_time_ns();
 
-	at->own_mode = attach_is_shared(obj->plan.mode) ? obj->plan.fallback : obj->plan.mode;
+	at->own_mode = only_progs				 ? obj->plan.progs :
+		       attach_is_shared(obj->plan.mode) ? obj->plan.fallback :
+							  obj->plan.mode;
 	for (size_t i = 0; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 		int err;
 
-		if (func->is_attached)
+		if (func->is_attached || (only_progs && !func->prog_id))
 			continue;
 		if (func->is_extra) { /* trampolines must not serve it */
 			refused(func, -EOPNOTSUPP);
@@ -302,24 +329,26 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 				 const volatile int *stop_cnt)
 {
 	bool has_fallback = obj->plan.fallback != ATTACH_AUTO;
+	bool has_progs = obj->plan.progs != ATTACH_AUTO;
 	int err = shared_attach(at, obj, tab, has_fallback ? refused_by_shared : refused, stop_cnt);
 	const size_t done_cnt = attached_cnt(tab);
+	const size_t prog_cnt = functab_prog_cnt(tab);
 
 	at->shared_cnt = at->links.cnt;
 	if (at->counted_cnt < at->shared_cnt && has_fallback) {
-		has_fallback =
-			false; /* the kernel also calls these functions around fentry and fexit programs */
+		/* the kernel also calls these functions around fentry and fexit programs */
+		has_fallback = has_progs = false;
 		refuse_rest(tab);
 	}
-	if (err == -EINTR || is_fatal(err) || (err && !has_fallback))
+	if (err == -EINTR || is_fatal(err) || (err && !has_fallback && !has_progs))
 		return err;
 	if (err)
 		log_info("the shared programs do not load: %s", strerror(-err));
 	err = 0;
-	if (has_fallback && done_cnt < tab->cnt) {
-		say_pairs(obj, tab->cnt - done_cnt);
-		err = each_attach(at, obj, tab, stop_cnt);
-	}
+	if (has_fallback && done_cnt + prog_cnt < tab->cnt)
+		say_pairs(obj, tab->cnt - done_cnt - prog_cnt);
+	if ((has_fallback || has_progs) && done_cnt < tab->cnt)
+		err = each_attach(at, obj, tab, !has_fallback, stop_cnt);
 	at->pair_cnt = attached_cnt(tab) - done_cnt;
 	guard_set(obj, !attach_is_by_site(obj->plan.mode) || at->pair_cnt);
 	return err;
@@ -381,13 +410,17 @@ static bool is_refused_by_policy(const struct bpfobj *obj)
 static int check_attached(struct attach *at, const struct bpfobj *obj, const struct functab *tab,
 			  uint64_t took_ns, uint64_t own_took_ns)
 {
+	const bool has_progs = obj->plan.progs != ATTACH_AUTO;
+
 	at->func_cnt = attached_cnt(tab);
 	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
 		 " in user space), %zu refused by the kernel",
-		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000, tab->cnt - at->func_cnt);
+		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000,
+		 tab->cnt - at->func_cnt - (has_progs ? 0 : functab_prog_cnt(tab)));
 	tell_gone_modules(tab);
 	if (at->func_cnt && !lacks_starts(obj, tab)) {
-		attach_plan_warn(&obj->plan, &obj->config.want, at->pair_cnt);
+		attach_plan_warn(&obj->plan, &obj->config.want,
+				 at->pair_cnt - (at->pair_cnt ? attached_prog_cnt(tab) : 0));
 		return 0;
 	}
 	if (is_refused_by_policy(obj))
@@ -421,7 +454,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	if (attach_is_shared(obj->plan.mode))
 		err = shared_or_each_attach(at, obj, tab, stop_cnt);
 	else
-		err = each_attach(at, obj, tab, stop_cnt);
+		err = each_attach(at, obj, tab, false, stop_cnt);
 	log_progress_done();
 	/* an attach that a signal interrupted was not refused by the kernel */
 	if (*stop_cnt && !is_fatal(err))
@@ -444,10 +477,15 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 
 /* ---- detaching some of the functions ---- */
 
+size_t attach_own_link_cnt(const struct attach *at)
+{
+	return attach_way(at->own_mode)->has_both_ends ? 1 : 2;
+}
+
 /* Move a function's own links to @out. Return: how many, at most two. */
 static size_t own_links_take(struct attach *at, uint32_t func_id, int *out)
 {
-	size_t cnt = attach_way(at->own_mode)->has_both_ends ? 1 : 2;
+	size_t cnt = attach_own_link_cnt(at);
 	int *fds = &at->links.fds[at->own_links[func_id] - 1];
 
 	for (size_t i = 0; i < cnt; i++) {

@@ -58,6 +58,9 @@ int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *t
 uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t btf_id,
 			uint64_t addr);
 
+/* attach_own_link_cnt - the number of links of a function that has its own. */
+size_t attach_own_link_cnt(const struct attach *at);
+
 /* attach_own_cnt - the number of functions with their own programs: attach_pause leaves them attached. */
 size_t attach_own_cnt(const struct attach *at);
 

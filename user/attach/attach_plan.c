@@ -205,11 +205,14 @@ static bool wants_all_calls(const struct attach_want *want)
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
 	const enum attach_mode by_site = by_site_best(want);
+	const size_t func_cnt = want->func_cnt - want->prog_cnt;
 	const enum attach_mode other = by_trampoline_best(want);
 	const struct attach_way *way = attach_way(other);
-	const bool takes_long = want->func_cnt - want->extra_cnt > way->func_max ||
+	const bool takes_long = func_cnt - want->extra_cnt > way->func_max ||
 				(!way->is_shared && (want->extra_cnt || want->in_windows));
 
+	if (want->prog_cnt && !func_cnt)
+		return ATTACH_PAIR;
 	return by_site != ATTACH_AUTO && (wants_all_calls(want) || takes_long) ? by_site : other;
 }
 
@@ -280,6 +283,10 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 	struct attach_want cheap_threads = *want;
 
 	cheap_threads.thread_cnt = 0;
+	if (want->prog_cnt && plan->progs == ATTACH_AUTO)
+		log_warn(
+			"--complete: %zu functions of BPF programs are left out: they take fentry and fexit programs, inside which this kernel %s tasks",
+			want->prog_cnt, preempts(want));
 	if (attach_is_open(want->mode) && !attach_uses_sites(plan) &&
 	    attach_is_by_site(attach_mode_best(&cheap_threads)))
 		log_info("not using kprobes: they would leave %" PRIu64
@@ -303,6 +310,15 @@ static bool may_be_pair(const struct attach_want *want)
 {
 	return attach_is_open(want->mode) &&
 	       (want->mode != ATTACH_COMPLETE || !wants_all_calls(want));
+}
+
+/* Links that many functions share take none of BPF programs, even if the user chose them for all others. */
+static enum attach_mode mode_of_progs(enum attach_mode mode, const struct attach_want *want)
+{
+	if (!attach_is_shared(mode))
+		return mode;
+	return want->prog_cnt && (!attach_is_open(want->mode) || may_be_pair(want)) ? ATTACH_PAIR
+										    : ATTACH_AUTO;
 }
 
 /* Whether the kernel was built without function tracing; false if its symbols cannot be read. */
@@ -359,6 +375,7 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	plan->starts_by_pair = want->has_filter && is_shared;
 	plan->fallback = plan->starts_by_pair || (may_be_pair(want) && is_shared) ? ATTACH_PAIR
 										  : ATTACH_AUTO;
+	plan->progs = mode_of_progs(plan->mode, want);
 	plan->extras = is_shared && !attach_is_by_site(plan->mode) && want->extra_cnt &&
 				       attach_takes_extras(want)
 			       ? by_site_best(want)

@@ -81,6 +81,7 @@ struct attach_want {
 	uint64_t thread_cnt; /* of the host; 0: unknown */
 	size_t func_cnt;     /* functions to attach */
 	size_t extra_cnt;    /* number of functions with func.is_extra */
+	size_t prog_cnt;     /* number of functions of BPF programs */
 	struct kernel_ids ids;
 };
 
@@ -91,7 +92,9 @@ struct attach_plan {
 		fallback; /* of functions that @mode refuses; ATTACH_AUTO: they are left out */
 	enum attach_mode
 		extras; /* of func.is_extra functions: @mode, or an attach_is_by_site mode */
-	bool is_flat;   /* all rings are one map element */
+	enum attach_mode
+		progs; /* of functions of BPF programs: @mode, or if that is shared, ATTACH_PAIR; ATTACH_AUTO: left out */
+	bool is_flat;            /* all rings are one map element */
 	bool has_bounded_cpu_id; /* probe_bounded_cpu_id */
 	bool starts_by_pair; /* start functions go to @fallback: @mode's programs cannot have the filter */
 };

@@ -232,8 +232,9 @@ static void kprobe_set_fill(struct context *ctx, enum set set)
 		const struct func *func = &ctx->tab->funcs[i];
 		int err;
 
-		if (set_of(ctx, func) != set || (ctx->is_for_extras && !func->is_extra) ||
-		    func->is_attached || func->is_left_out)
+		if (func->prog_id || set_of(ctx, func) != set ||
+		    (ctx->is_for_extras && !func->is_extra) || func->is_attached ||
+		    func->is_left_out)
 			continue;
 		err = site_take(ctx, (uint32_t)i);
 		if (err) {

@@ -183,7 +183,8 @@ static bool multi_set_fill(struct context *ctx, int btf_fd, bool of_starts, uint
 	for (size_t i = 0; i < ctx->tab->cnt; i++) {
 		const struct func *func = &ctx->tab->funcs[i];
 
-		if (func->btf_fd != btf_fd || bpfobj_is_start(ctx->obj, func) != of_starts ||
+		if (func->prog_id || func->btf_fd != btf_fd ||
+		    bpfobj_is_start(ctx->obj, func) != of_starts ||
 		    (func->is_extra && ctx->obj->plan.extras != ATTACH_MULTI) ||
 		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
 			continue;
@@ -275,7 +276,7 @@ int multi_attach(struct fd_list *progs, struct fd_list *links, const struct bpfo
 	int err = ctx.set.ids && ctx.set.cookies && ctx.set.idxs ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < tab->cnt && !err; i++) {
-		if (!begins_group(tab, i))
+		if (tab->funcs[i].prog_id || !begins_group(tab, i))
 			continue;
 		err = group_attach(&ctx, tab->funcs[i].btf_fd, false);
 		if (!err && !obj->plan.starts_by_pair)

@@ -444,6 +444,7 @@ int details_funcs(struct details *dt, const struct functab *tab, const struct kb
 			.module = func->module.len ? func->module.ptr : NULL,
 			.btf_id = func->btf_id,
 			.btf_fd = func->btf_fd,
+			.owner = func->owner,
 		};
 
 		err = proto_table_add(dt->protos, kb, &kfunc);

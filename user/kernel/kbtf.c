@@ -27,7 +27,8 @@
 struct btf_obj {
 	struct btf *btf;
 	char *module;
-	int fd;
+	int fd; /* -1: closed */
+	bool is_prog;
 };
 
 struct kbtf {
@@ -117,12 +118,14 @@ static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
 }
 
-/* The kind of a pointer to struct sock or sk_buff. */
-static uint8_t arg_kind(const struct btf *btf, uint32_t type_id)
+/* The kind of a pointer to struct sock or sk_buff, or to what a BPF program calls them in its context. */
+static uint8_t arg_kind(const struct btf *btf, uint32_t type_id, enum kbtf_owner owner)
 {
-	if (points_to(btf, type_id, "sock"))
+	if (points_to(btf, type_id, owner == KBTF_PROG_SOCK ? "bpf_sock" : "sock"))
 		return NFG_ARG_SK;
-	return points_to(btf, type_id, "sk_buff") ? NFG_ARG_SKB : NFG_ARG_NONE;
+	return points_to(btf, type_id, owner == KBTF_KERNEL ? "sk_buff" : "__sk_buff")
+		       ? NFG_ARG_SKB
+		       : NFG_ARG_NONE;
 }
 
 static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
@@ -139,12 +142,12 @@ static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
 
 /* Prefers a socket, because its owner is certain. */
 static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
-			    const struct btf_type *proto)
+			    const struct btf_type *proto, enum kbtf_owner owner)
 {
 	const struct btf_param *param = btf_params(proto);
 
 	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
-		uint8_t kind = arg_kind(btf, param[i].type);
+		uint8_t kind = arg_kind(btf, param[i].type, owner);
 
 		if (kind > shape->arg_kind) {
 			shape->arg_kind = kind;
@@ -261,6 +264,31 @@ static void modules_read(struct kbtf *kb)
 		module_try(kb, id);
 }
 
+const char *kbtf_add_prog(struct kbtf *kb, struct btf *btf, int fd, const char *module)
+{
+	char *copy = strdup(module);
+
+	if (!copy || VEC_RESERVE(kb->mods, kb->mod_cap, kb->mod_cnt + 1)) {
+		free(copy);
+		btf__free(btf);
+		close(fd);
+		return NULL;
+	}
+	kb->mods[kb->mod_cnt++] =
+		(struct btf_obj){ .btf = btf, .module = copy, .fd = fd, .is_prog = true };
+	return copy;
+}
+
+void kbtf_close_progs(struct kbtf *kb)
+{
+	for (size_t i = 0; i < kb->mod_cnt; i++) {
+		if (!kb->mods[i].is_prog || kb->mods[i].fd < 0)
+			continue;
+		close(kb->mods[i].fd);
+		kb->mods[i].fd = -1;
+	}
+}
+
 /* Functions of the same name come in their original order. */
 const struct kbtf_func *kbtf_next(const struct kbtf *kb, const char *name,
 				  const struct kbtf_func *after)
@@ -349,7 +377,8 @@ void kbtf_free(struct kbtf *kb)
 	for (size_t i = 0; i < kb->mod_cnt; i++) {
 		btf__free(kb->mods[i].btf);
 		free(kb->mods[i].module);
-		close(kb->mods[i].fd);
+		if (kb->mods[i].fd >= 0)
+			close(kb->mods[i].fd);
 	}
 	free(kb->mods);
 	free(kb->funcs);
@@ -548,11 +577,13 @@ struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func
 	shape.reads_clock = reads_clock(btf, proto);
 	shape.ret_kind = proto ? ret_kind(btf, proto->type) : NFG_RET_NONE;
 	shape.has_ret = shape.ret_kind != NFG_RET_NONE;
+	if (func->owner > KBTF_SUBPROG)
+		shape.ret_kind = NFG_RET_NONE; /* a verdict; even if negative, no error */
 	if (shape.obstacle)
 		return shape;
 	shape.arg_cnt = (uint8_t)btf_vlen(proto);
 	shape.has_ret = proto->type != 0;
-	find_packet_arg(&shape, btf, proto);
+	find_packet_arg(&shape, btf, proto, func->owner);
 	return shape;
 }
 

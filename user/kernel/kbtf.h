@@ -12,11 +12,23 @@ struct kbtf;
 struct btf;
 struct btf_type;
 
+/* Whose function it is; of a BPF program's main function the kind tells what its results mean. */
+enum kbtf_owner {
+	KBTF_KERNEL, /* or a module */
+	KBTF_SUBPROG,
+	KBTF_PROG,      /* any other program */
+	KBTF_PROG_XDP,  /* results of enum xdp_action */
+	KBTF_PROG_TC,   /* TC_ACT_* */
+	KBTF_PROG_SK,   /* results of enum sk_action */
+	KBTF_PROG_SOCK, /* its context is a struct sock */
+};
+
 struct kbtf_func {
 	const char *name;   /* borrowed; valid until kbtf_free */
-	const char *module; /* NULL: built in */
+	const char *module; /* NULL: built in; of a BPF program: "bpf:ID" */
 	uint32_t btf_id;
-	int btf_fd; /* of the module's BTF; 0 for vmlinux. Owned by the kbtf. */
+	int btf_fd; /* of the module's BTF, or of the BPF program; 0 for vmlinux. Owned by the kbtf. */
+	uint8_t owner; /* enum kbtf_owner */
 };
 
 /* Arguments and result of a function, as far as programs need them. */
@@ -43,6 +55,21 @@ int kbtf_new(struct kbtf **out);
 /* kbtf_new_at - as kbtf_new, from a file, raw BTF or ELF; without modules. */
 int kbtf_new_at(struct kbtf **out, const char *path);
 void kbtf_free(struct kbtf *kb);
+
+/*
+ * kbtf_add_prog - add the types of a BPF program, for kbtf_proto and kbtf_shape of its functions. These are not among
+ * kbtf_funcs, and kbtf_next does not find them: another program may have a function of the same name.
+ *
+ * @btf, @fd: of the program; taken over in any case. @module: copied.
+ * Return: the copy, valid until kbtf_free, or NULL without memory.
+ */
+const char *kbtf_add_prog(struct kbtf *kb, struct btf *btf, int fd, const char *module);
+
+/*
+ * kbtf_close_progs - close the descriptors of all programs, which keep these loaded. From then on kbtf_proto and
+ * kbtf_shape do not know their functions.
+ */
+void kbtf_close_progs(struct kbtf *kb);
 
 /* kbtf_base - vmlinux's types. Borrowed; valid until kbtf_free. */
 const struct btf *kbtf_base(const struct kbtf *kb);

@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "kernel/bpfprog.h"
 
 static void prototab_shrink(struct proto_table *table, uint32_t cnt, uint32_t enum_cnt);
 
@@ -746,16 +747,24 @@ static int enum_add(struct proto_table *table, const struct btf *btf, const stru
 	return err;
 }
 
+/* The place of the enum with this key; table->enum_cnt: it is new. */
+static uint32_t enum_place(const struct proto_table *table, const void *key)
+{
+	uint32_t place = 0;
+
+	while (place < table->enum_cnt && table->enums[place].key != key)
+		place++;
+	return place;
+}
+
 /* Find its number, adding it if it is new; 0: the table is full. */
 static int enum_id(struct proto_table *table, const struct btf *btf, const struct btf_type *type,
 		   uint16_t *id)
 {
-	uint32_t place = 0;
+	const uint32_t place = enum_place(table, type);
 	int err = 0;
 
 	*id = 0;
-	while (place < table->enum_cnt && table->enums[place].key != type)
-		place++;
 	if (place == table->enum_cnt) {
 		if (table->enum_cnt >= PROTOTAB_ENUM_MAX ||
 		    PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt < btf_vlen(type))
@@ -764,6 +773,55 @@ static int enum_id(struct proto_table *table, const struct btf *btf, const struc
 	}
 	if (!err)
 		*id = (uint16_t)(place + 1);
+	return err;
+}
+
+/* The results of BPF programs as an enum: their functions return an int. */
+static int results_add(struct proto_table *table, enum kbtf_owner owner, size_t cnt,
+		       const void *key)
+{
+	struct proto_enum *en = prototab_enum_begin(table, (uint32_t)cnt);
+	int err = en ? 0 : -ENOMEM;
+	int value;
+
+	if (err)
+		return err;
+	en->key = key;
+	en->bytes = sizeof(value);
+	en->is_signed = true;
+	for (size_t i = 0; i < cnt && !err; i++) {
+		const char *str = bpfprog_result(owner, i, &value);
+		struct text name;
+
+		err = prototab_keep(table, text_from(str), &name);
+		if (!err)
+			put_enumerator(en, (uint32_t)value, name);
+	}
+	if (err)
+		free(en->enumerators);
+	else
+		prototab_enum_end(table);
+	return err;
+}
+
+/* Give the result of a BPF program its names, if it has any. */
+static int results_name(struct proto_table *table, enum kbtf_owner owner, struct proto_type *ret)
+{
+	static const char keys[KBTF_PROG_SOCK + 1]; /* one for each kind */
+	const uint32_t place = enum_place(table, &keys[owner]);
+	size_t cnt = 0;
+	int value;
+	int err = 0;
+
+	while (bpfprog_result(owner, cnt, &value))
+		cnt++;
+	if (!cnt || ret->kind != PROTO_SIGNED || ret->bytes != sizeof(value) ||
+	    place >= PROTOTAB_ENUM_MAX)
+		return 0;
+	if (place == table->enum_cnt)
+		err = results_add(table, owner, cnt, &keys[owner]);
+	ret->kind = PROTO_ENUM;
+	ret->enum_id = (uint16_t)(place + 1);
 	return err;
 }
 
@@ -823,6 +881,8 @@ int proto_table_add(struct proto_table *table, const struct kbtf *kb, const stru
 
 	if (type && type->type)
 		err = type_read(table, btf, type->type, &proto.ret);
+	if (type && !err)
+		err = results_name(table, (enum kbtf_owner)func->owner, &proto.ret);
 	if (type && !err)
 		err = args_read(table, btf, type, &proto);
 	return err ? err : prototab_add(table, &proto);

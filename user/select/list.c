@@ -77,7 +77,8 @@ struct list_cost {
 	const struct attach_way *by;
 	const char *attach; /* by->name */
 	size_t func_cnt;
-	size_t module_func_cnt;  /* how many of them are in modules */
+	size_t module_func_cnt;  /* how many of them are in modules ... */
+	size_t prog_func_cnt;    /* ... and in BPF programs */
 	size_t extra_cnt;        /* how many of them kprobe.session takes besides tracing_multi */
 	size_t pair_cnt;         /* how many of them get fentry and fexit for --filter */
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
@@ -138,7 +139,13 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	const double program_bytes = (double)cost->bill.bytes;
 
 	plan_name(out, "functions");
-	strbuf_printf(out, "%zu, %zu of them in modules\n", cost->func_cnt, cost->module_func_cnt);
+	strbuf_printf(out, "%zu, %zu of them in modules", cost->func_cnt, cost->module_func_cnt);
+	if (cost->prog_func_cnt)
+		strbuf_printf(
+			out,
+			", %zu in BPF programs, which no other program can replace (freplace) meanwhile",
+			cost->prog_func_cnt);
+	strbuf_char(out, '\n');
 	plan_name(out, "by");
 	strbuf_printf(out, "%s, %s", cost->by->link, cost->by->programs);
 	if (cost->extra_cnt)
@@ -174,6 +181,7 @@ static const struct column plan_columns[] = {
 	{ "host", .cell = CELL_HOST },
 	{ "functions", COST(func_cnt) },
 	{ "module_functions", COST(module_func_cnt) },
+	{ "program_functions", COST(prog_func_cnt) },
 	{ "attach", COST(attach) },
 	{ "kprobe_functions", COST(extra_cnt) },
 	{ "pair_functions", COST(pair_cnt) },
@@ -232,6 +240,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.by = attach_way(shares.mode),
 		.attach = attach_way(shares.mode)->name,
 		.func_cnt = tab->cnt,
+		.prog_func_cnt = functab_prog_cnt(tab),
 		.extra_cnt = shares.extra_cnt,
 		.pair_cnt = shares.pair_cnt,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
@@ -241,7 +250,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.forecast = plan->forecast(plan->ctx, tab),
 	};
 	for (size_t i = 0; i < tab->cnt; i++)
-		cost.module_func_cnt += tab->funcs[i].module.len > 0;
+		cost.module_func_cnt += tab->funcs[i].module.len > 0 && !tab->funcs[i].prog_id;
 	find_near(&cost, config);
 	if (config->table->form == TABLE_TEXT)
 		cost_print(config->table->out, &cost);

@@ -16,6 +16,7 @@
 #include "base/suggest.h"
 #include "base/vec.h"
 #include "base/verdict.h"
+#include "kernel/bpfprog.h"
 #include "kernel/ftracelist.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
@@ -31,6 +32,7 @@
 struct candidate {
 	struct kbtf_func func;   /* btf_id 0: it has no type, only a name and a module */
 	struct kbtf_shape shape; /* zeroed without a type */
+	uint32_t prog_id;        /* of the BPF program whose function it is; 0: the kernel's */
 	const char *reason;      /* why it is left out; NULL: no pass found a reason so far */
 	uint32_t rank;           /* a limit leaves out the highest ranks first */
 	uint32_t order;          /* among candidates of its rank */
@@ -63,13 +65,15 @@ struct selection {
 	struct funcrules starts;
 	bool replaces;    /* @trace replaces the default selection */
 	bool is_uncommon; /* common traffic does not come through one of the start functions */
+	bool reaches_net; /* packets pass a start function, or what one calls */
 	struct candidate *cands;
 	size_t cand_cnt;
 	size_t cand_cap;
-	uint32_t *numbers;    /* of @typed in @cands until these are sorted, + 1; 0: not there */
-	struct hash copies;   /* @cands without a type by name, until they are sorted */
-	struct hash doubles;  /* candidates that have places, by name */
-	struct place *places; /* by candidate, then by address */
+	uint32_t *numbers;      /* of @typed in @cands until these are sorted, + 1; 0: not there */
+	uint32_t *prog_numbers; /* likewise, of rules->progs */
+	struct hash copies;     /* @cands without a type by name, until they are sorted */
+	struct hash doubles;    /* candidates that have places, by name */
+	struct place *places;   /* by candidate, then by address */
 	size_t place_cnt;
 	size_t place_cap;
 	struct reach_graph *graph; /* made for the first search */
@@ -125,10 +129,18 @@ void funcrules_release(struct funcrules *rules)
 	*rules = (struct funcrules){ 0 };
 }
 
+/* [bpf] stands for all programs, whose modules are called bpf:ID. */
+static bool module_matches(const char *glob, const char *module)
+{
+	if (!strcmp(glob, BPFPROG_MODULE))
+		return bpfprog_is_module(module);
+	return glob_match(glob, module);
+}
+
 /* funcrule_matches - whether the rule matches this function; @module NULL: built in. */
 static bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module)
 {
-	if (rule->module && (!module || !glob_match(rule->module, module)))
+	if (rule->module && (!module || !module_matches(rule->module, module)))
 		return false;
 	return rule->is_exact ? !strcmp(rule->func, func) : glob_match(rule->func, func);
 }
@@ -197,11 +209,25 @@ static const struct kbtf_func *find_elsewhere(const struct selection *sel,
 	return NULL;
 }
 
+static int tell_no_prog(const struct funcrule *rule)
+{
+	log_error("no BPF program has a function that matches '%s [%s]'", rule->func, rule->module);
+	if (policy_hides_modules())
+		log_hint("BPF programs can be traced with CAP_SYS_ADMIN only, which is missing");
+	else
+		log_hint(
+			"'netfgraph list -v -T \"* [bpf]\"' lists those of the network stack, with the reason where one cannot be traced");
+	return VERDICT_NOTHING;
+}
+
 static int tell_miss(const struct selection *sel, const struct funcrule *rule)
 {
 	const struct kbtf_func *other = find_elsewhere(sel, rule);
 	const char *near = "";
 
+	if (rule->module &&
+	    (!strcmp(rule->module, BPFPROG_MODULE) || bpfprog_is_module(rule->module)))
+		return tell_no_prog(rule);
 	if (other) {
 		log_error("no function matches '%s [%s]'", rule->func, rule->module);
 		if (other->module)
@@ -408,10 +434,50 @@ static int copies_put(struct selection *sel, struct funcrule *rule)
 	return err;
 }
 
+/* Add the @i-th function of the BPF programs as a candidate. */
+static int prog_put(struct selection *sel, size_t i, uint32_t rank, bool is_named)
+{
+	const struct bpfprog_func *func = &sel->rules->progs->funcs[i];
+	const struct candidate cand = {
+		.func = func->func,
+		.prog_id = func->prog_id,
+		.reason = func->reason,
+		.rank = rank,
+		.order = (uint32_t)(sel->typed_cnt + i),
+		.is_named = is_named,
+	};
+	uint32_t *number = &sel->prog_numbers[i];
+	int err = cand_put(sel, *number ? &sel->cands[*number - 1] : NULL, &cand);
+
+	if (!*number && !err)
+		*number = (uint32_t)sel->cand_cnt;
+	return err;
+}
+
+static size_t prog_func_cnt(const struct selection *sel)
+{
+	return sel->rules->progs ? sel->rules->progs->cnt : 0;
+}
+
+static int rule_put_progs(struct selection *sel, struct funcrule *rule, uint32_t rank)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < prog_func_cnt(sel) && !err; i++) {
+		const struct kbtf_func *func = &sel->rules->progs->funcs[i].func;
+
+		if (!funcrule_matches(rule, func->name, func->module))
+			continue;
+		rule->match_cnt++;
+		err = prog_put(sel, i, rank, rule->is_exact);
+	}
+	return err;
+}
+
 static int rule_put(struct selection *sel, struct funcrule *rule, uint32_t rank)
 {
 	const struct kbtf_func *func = NULL;
-	int err = 0;
+	int err = rule_put_progs(sel, rule, rank);
 
 	for (size_t i = 0; i < sel->typed_cnt && !err && !rule->is_exact; i++) {
 		if (!funcrule_matches(rule, sel->typed[i].name, sel->typed[i].module))
@@ -450,6 +516,7 @@ static int callee_put(struct selection *sel, const struct reach_func *func,
 {
 	const struct kbtf_func *typed = NULL;
 
+	sel->reaches_net |= callgraph_net_guess(func->name, func->module) == CALLGRAPH_PACKET;
 	do {
 		typed = kbtf_next(sel->kb, func->name, typed);
 	} while (typed && !is_same_text(typed->module, func->module));
@@ -536,6 +603,7 @@ static int callees_guess(struct selection *sel)
 {
 	int err = main_road_put(sel);
 
+	sel->reaches_net = true;
 	for (size_t i = 0; i < sel->typed_cnt && !err; i++) {
 		if (is_packet_func(sel->kb, &sel->typed[i]))
 			err = typed_put(sel, &sel->typed[i],
@@ -586,8 +654,12 @@ static int pass_callees(struct selection *sel)
 	const size_t cnt = sel->replaces ? 0 : sel->cand_cnt;
 	int err = 0;
 
-	for (size_t i = 0; i < cnt && !err; i++)
-		err = start_add(&list, &sel->cands[i].func);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (sel->cands[i].prog_id)
+			sel->reaches_net = true;
+		else
+			err = start_add(&list, &sel->cands[i].func);
+	}
 	if (!err && list.cnt)
 		err = callees_put(sel, &list);
 	free(list.starts);
@@ -613,6 +685,7 @@ static int preset_put(struct selection *sel, const struct preset *preset)
 			err = typed_put(sel, func, (struct candidate){ .rank = RANK_START });
 			if (!err)
 				err = start_add(&list, func);
+			sel->reaches_net |= is_packet_func(sel->kb, func);
 		}
 	}
 	if (!err && !list.cnt) {
@@ -639,7 +712,31 @@ static int pass_defaults(struct selection *sel)
 {
 	const struct select_rules *rules = sel->rules;
 
-	return sel->replaces || rules->start_cnt || rules->preset_cnt ? 0 : main_road_put(sel);
+	if (sel->replaces || rules->start_cnt || rules->preset_cnt)
+		return 0;
+	sel->reaches_net = true;
+	return main_road_put(sel);
+}
+
+/* A host with more functions of BPF programs than this has most of them off the path of any one packet. */
+#define UNASKED_PROGS_MAX 100
+
+/* Where packets pass, the BPF programs of the network stack run, too: they are few, and attached quickly. */
+static int pass_progs(struct selection *sel)
+{
+	const size_t cnt = prog_func_cnt(sel);
+	int err = 0;
+
+	if (sel->replaces || !sel->reaches_net)
+		return 0;
+	if (cnt > UNASKED_PROGS_MAX) {
+		log_info("%zu functions of BPF programs are left out: -T '+* [bpf]' adds them",
+			 cnt);
+		return 0;
+	}
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = prog_put(sel, i, RANK_MAIN_ROAD, false);
+	return err;
 }
 
 static int pass_patterns(struct selection *sel)
@@ -744,12 +841,30 @@ static bool needs_kprobe(const struct selection *sel, const struct candidate *ca
 	       !deny_reason(cand->func.name, kprobe_for(sel, cand));
 }
 
+/* What the kernel says about tracing a BPF program; its reasons depend on more than its type. */
+static void prog_ask(struct candidate *cand)
+{
+	const int arg_cnt =
+		cand->shape.obstacle ? 0 : bpfprog_arg_cnt(&cand->func, cand->shape.arg_cnt);
+
+	if (arg_cnt >= 0)
+		cand->shape.arg_cnt = (uint8_t)arg_cnt;
+	else
+		cand->shape.obstacle = arg_cnt == -EINVAL
+					       ? "the kernel allows no tracing program on it"
+					       : strerror(-arg_cnt);
+}
+
 static int pass_program(struct selection *sel)
 {
 	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
 		if (!cand->func.btf_id)
 			continue;
 		cand->shape = kbtf_shape(sel->kb, &cand->func);
+		if (cand->prog_id) {
+			prog_ask(cand);
+			continue;
+		}
 		if (needs_kprobe(sel, cand)) {
 			cand->shape.obstacle = NULL;
 			cand->is_extra = true;
@@ -767,6 +882,8 @@ static int pass_denied(struct selection *sel)
 	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
 		const char *name = cand->func.name;
 
+		if (cand->prog_id)
+			continue;
 		if (!cand->func.btf_id) {
 			snprintf(original, sizeof(original), "%.*s", (int)strcspn(name, "."), name);
 			name = original;
@@ -795,7 +912,7 @@ static const char *obstacle_of(const struct selection *sel, const struct candida
 	const char *name = cand->func.name;
 	const unsigned int cnt = ksyms_count(sel->ks, name);
 
-	if (cand->shape.obstacle)
+	if (cand->shape.obstacle || cand->prog_id)
 		return cand->shape.obstacle;
 	if (!cnt)
 		return "not in this kernel's text (inlined, or renamed by the compiler)";
@@ -905,6 +1022,8 @@ static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 		.addr = addr,
 		.btf_id = cand->func.btf_id,
 		.btf_fd = cand->func.btf_fd,
+		.prog_id = cand->prog_id,
+		.owner = cand->func.owner,
 		.arg_kind = is_batch(cand->func.name) && shape->arg_kind == NFG_ARG_SKB
 				    ? NFG_ARG_BATCH
 				    : shape->arg_kind,
@@ -915,7 +1034,7 @@ static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 		.has_ret = shape->has_ret,
 		.is_named = cand->is_named,
 		.is_extra = cand->by != DENY_FENTRY,
-		.runs_around = deny_runs_around(cand->func.name),
+		.runs_around = !cand->prog_id && deny_runs_around(cand->func.name),
 	};
 
 	func_set_name(&func, text_from(cand->func.name), text_from(cand->func.module));
@@ -986,7 +1105,9 @@ static int pass_limit(struct selection *sel)
 		const size_t limit = near_cnt && cand->rank < RANK_NEAREST ? near_cnt : max_cnt;
 
 		if (!cand->place_cnt) {
-			err = select_take(sel, cand, ksyms_addr(sel->ks, cand->func.name), limit);
+			err = select_take(sel, cand,
+					  cand->prog_id ? 0 : ksyms_addr(sel->ks, cand->func.name),
+					  limit);
 			continue;
 		}
 		err = take_places(sel, cand, places, limit);
@@ -1095,7 +1216,8 @@ static int selection_init(struct selection *sel)
 	sel->replaces = select_replaces(rules->trace, rules->trace_cnt);
 	sel->livepatch = livepatch_new(LIVEPATCH_ROOT);
 	sel->numbers = calloc(sel->typed_cnt + 1, sizeof(*sel->numbers));
-	err = sel->livepatch && sel->numbers ? trace_init(sel) : -ENOMEM;
+	sel->prog_numbers = calloc(prog_func_cnt(sel) + 1, sizeof(*sel->prog_numbers));
+	err = sel->livepatch && sel->numbers && sel->prog_numbers ? trace_init(sel) : -ENOMEM;
 	if (!err)
 		err = funcrules_init(&sel->notrace, rules->notrace, rules->notrace_cnt);
 	if (!err)
@@ -1118,6 +1240,7 @@ static void selection_release(struct selection *sel)
 	else
 		reach_close(sel->graph);
 	free(sel->numbers);
+	free(sel->prog_numbers);
 	hash_release(&sel->copies);
 	hash_release(&sel->doubles);
 	free(sel->places);
@@ -1136,6 +1259,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 		pass_callees,  /* ... and what these reach */
 		pass_presets,  /* the presets' start functions, and what these reach */
 		pass_defaults, /* the main path of a packet, if nothing else was asked for */
+		pass_progs, /* BPF programs, if one of these passes has found where packets pass */
 		pass_patterns, /* the functions that trace rules name */
 		pass_untyped,  /* likewise, but without a type: only reports them */
 		/* leave some out: */

@@ -12,12 +12,15 @@
 #include "select/reach.h"
 #include "trace/functab.h"
 
+struct bpfprogs;
+
 /*
  * The functions that the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; a trace rule with + before it adds
  * to what would be traced without it.
  *
  * Trace rules select their matches and the start functions. Without trace rules, start functions and presets select
- * these and their callees. Without any of them, a built-in list is selected: the main path of a packet.
+ * these and their callees. Without any of them, a built-in list is selected: the main path of a packet. Where packets
+ * pass any of these, the BPF programs of the network stack are selected, too.
  */
 struct select_rules {
 	const char *const *trace;
@@ -43,8 +46,9 @@ struct select_rules {
 	 */
 	size_t common_cnt;
 	size_t uncommon_cnt;
-	const struct ktext *text; /* NULL: unreadable, because of ... */
-	int text_err;             /* ... this -errno */
+	const struct bpfprogs *progs; /* NULL: none */
+	const struct ktext *text;     /* NULL: unreadable, because of ... */
+	int text_err;                 /* ... this -errno */
 	/*
 	 * Gets the graph of calls, which borrows from @text and which the caller closes; NULL if none was searched.
 	 * May be NULL.
@@ -74,7 +78,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 		 const struct ksyms *ks);
 void functab_release(struct functab *tab);
 
-/* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]". */
+/* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]"; [bpf]: of all BPF programs, [bpf:ID]: of one. */
 struct funcrule {
 	char *func;
 	char *module; /* NULL: any, built in too */

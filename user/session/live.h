@@ -19,6 +19,7 @@
 #include "session/loss_report.h"
 #include "session/overhead.h"
 #include "session/plan.h"
+#include "session/progwatch.h"
 #include "session/status.h"
 #include "session/taskscope.h"
 #include "trace/callstack.h"
@@ -68,6 +69,7 @@ struct session {
 	uint64_t end_ns;          /* when tracing ended */
 	struct attach *attach;
 	struct overhead overhead;
+	struct progwatch progwatch;
 	struct learner learner;   /* empty without --learn */
 	struct windows windows;   /* without --duty only the time when links were made anew */
 	struct throttle throttle; /* empty without --max-events */

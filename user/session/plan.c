@@ -46,6 +46,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.func_cnt = tab ? tab->cnt : 0,
 		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
+		.prog_cnt = tab ? functab_prog_cnt(tab) : 0,
 		.cpu_cnt = cpu_cnt(),
 		.thread_cnt = host_thread_cnt(),
 		.ids = kernel_ids_find(facts->kbtf),
@@ -135,6 +136,7 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.extras_by_kprobe = takes_extras,
 		.all_by_kprobe = opts->all_callees && attach_is_all_by_site(&want),
 		.max_cnt = max_cnt(opts, &want, takes_extras),
+		.progs = &facts->progs,
 		.text = facts->text,
 		.text_err = facts->text_err,
 		.miss_hint = miss_hint,
@@ -196,14 +198,16 @@ int facts_open(struct facts *facts, bool wants_text)
 		return err;
 	}
 	if (policy_hides_modules())
-		log_info("functions of modules are left out: CAP_SYS_ADMIN is missing");
+		log_info(
+			"functions of modules and BPF programs are left out: CAP_SYS_ADMIN is missing");
 	if (wants_text)
 		facts->text_err = ktext_new(&facts->text, KTEXT_RUNNING);
-	return 0;
+	return bpfprogs_read(&facts->progs, facts->kbtf);
 }
 
 void facts_close(struct facts *facts)
 {
+	bpfprogs_release(&facts->progs);
 	kbtf_free(facts->kbtf);
 	ksyms_free(facts->ksyms);
 	ktext_free(facts->text);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "attach/attach_plan.h"
+#include "kernel/bpfprog.h"
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
@@ -55,6 +56,7 @@ int plan_srcline(struct srcline **out, const struct opts *opts);
 struct facts {
 	struct kbtf *kbtf;
 	struct ksyms *ksyms;
+	struct bpfprogs progs;
 	struct ktext *text; /* NULL: unreadable or unwanted */
 	int text_err;       /* why not */
 };

@@ -406,7 +406,8 @@ static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
 
 	if (lo->limit == LEFTOUT_EVENTS || ses->windows.pct || ses->sums_up ||
 	    ses->opts->interval_ns || ses->opts->ring_bytes ||
-	    !attach_is_shared(ses->bpfobj.plan.mode) || attach_own_cnt(ses->attach))
+	    !attach_is_shared(ses->bpfobj.plan.mode) ||
+	    attach_own_cnt(ses->attach) > functab_prog_cnt(&ses->functab))
 		return false;
 	pct = pct < 1 ? 1 : pct < 50 ? pct : 50;
 	log_warn(
@@ -520,6 +521,9 @@ static int run_loop(struct session *ses)
 		loss_report_look(&ses->loss_report, now_ns);
 		if (!err)
 			err = govern(ses);
+		if (!err)
+			err = progwatch_tick(&ses->progwatch, ses->attach, &ses->functab, now_ns,
+					     signals_stop_cnt);
 		if (!err)
 			err = follow_windows(ses);
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
@@ -870,6 +874,7 @@ static void session_release(struct session *ses)
 	runas_release(&ses->runas);
 	overhead_release(&ses->overhead);
 	stackwatch_release(&ses->stackwatch);
+	progwatch_release(&ses->progwatch);
 	learner_release(&ses->learner);
 	status_release(&ses->status);
 	srcline_free(ses->srcline);

@@ -706,6 +706,11 @@ static int attach(struct session *ses)
 	return err;
 }
 
+static int watch_progs(struct session *ses)
+{
+	return progwatch_init(&ses->progwatch, &ses->functab, &ses->bpfobj, ses->facts.kbtf);
+}
+
 static int make_limits(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -781,7 +786,8 @@ int session_setup(struct session *ses)
 		make_scope,      read_facts,    check_kernel,    setup_choose_funcs, read_types,
 		check_rt,        make_comms,    make_gate,       make_sink,          make_pipeline,
 		limit_output,    load_programs, check_windows,   check_time,         check_number,
-		forecast,        apply_scope,   attach,          make_limits,        find_tasks,
+		forecast,        apply_scope,   attach,          watch_progs,        make_limits,
+		find_tasks,
 	};
 	int err = 0;
 

@@ -140,6 +140,7 @@ static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shar
 
 	want->func_cnt = tab->cnt;
 	want->extra_cnt = functab_extra_cnt(tab);
+	want->prog_cnt = functab_prog_cnt(tab);
 	err = attach_plan_check_kernel(planner->facts->ksyms, &want->ids);
 	if (!err)
 		err = attach_plan_choose(plan, want);

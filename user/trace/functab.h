@@ -15,6 +15,8 @@ struct func {
 	uint64_t addr;      /* 0: unknown */
 	uint32_t btf_id;
 	int btf_fd;
+	uint32_t prog_id; /* of the BPF program that it is, or is part of; 0: a function of the kernel */
+	uint8_t owner;    /* enum kbtf_owner */
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
 	uint8_t arg_idx;  /* ... and its index */
 	uint8_t skb_arg;  /* index of its first sk_buff argument, plus one; 0: none */
@@ -52,6 +54,16 @@ static inline size_t functab_extra_cnt(const struct functab *tab)
 
 	for (size_t i = 0; i < tab->cnt; i++)
 		cnt += tab->funcs[i].is_extra;
+	return cnt;
+}
+
+/* functab_prog_cnt - how many of @tab are functions of BPF programs. */
+static inline size_t functab_prog_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].prog_id != 0;
 	return cnt;
 }
 

@@ -1,0 +1,377 @@
+#include "kernel/bpfprog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <linux/bpf.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+
+/* Types that older headers lack. */
+#define TYPE_SK_LOOKUP 30 /* BPF_PROG_TYPE_SK_LOOKUP, 5.9 */
+#define TYPE_NETFILTER 32 /* BPF_PROG_TYPE_NETFILTER, 6.4 */
+
+enum kbtf_owner bpfprog_owner(uint32_t type)
+{
+	switch (type) {
+	case BPF_PROG_TYPE_XDP:
+		return KBTF_PROG_XDP;
+	case BPF_PROG_TYPE_SCHED_CLS:
+	case BPF_PROG_TYPE_SCHED_ACT:
+		return KBTF_PROG_TC;
+	case BPF_PROG_TYPE_SK_MSG:
+	case BPF_PROG_TYPE_SK_SKB:
+	case BPF_PROG_TYPE_SK_REUSEPORT:
+	case TYPE_SK_LOOKUP:
+		return KBTF_PROG_SK;
+	case BPF_PROG_TYPE_CGROUP_SOCK:
+		return KBTF_PROG_SOCK;
+	case BPF_PROG_TYPE_CGROUP_SKB:
+	case BPF_PROG_TYPE_CGROUP_SOCK_ADDR:
+	case BPF_PROG_TYPE_CGROUP_SOCKOPT:
+	case BPF_PROG_TYPE_SOCK_OPS:
+	case BPF_PROG_TYPE_SOCKET_FILTER:
+	case BPF_PROG_TYPE_STRUCT_OPS:
+	case BPF_PROG_TYPE_FLOW_DISSECTOR:
+	case BPF_PROG_TYPE_LWT_IN:
+	case BPF_PROG_TYPE_LWT_OUT:
+	case BPF_PROG_TYPE_LWT_XMIT:
+	case BPF_PROG_TYPE_LWT_SEG6LOCAL:
+	case TYPE_NETFILTER:
+		return KBTF_PROG;
+	default:
+		return KBTF_KERNEL;
+	}
+}
+
+/* ---- results ---- */
+
+struct result {
+	int value;
+	const char *name;
+};
+
+static const struct result xdp_results[] = {
+	{ 0, "XDP_ABORTED" }, { 1, "XDP_DROP" },     { 2, "XDP_PASS" },
+	{ 3, "XDP_TX" },      { 4, "XDP_REDIRECT" }, { 0, NULL },
+};
+
+/* TCX_NEXT, TCX_PASS, TCX_DROP and TCX_REDIRECT have the same values. */
+static const struct result tc_results[] = {
+	{ 0, "TC_ACT_OK" },
+	{ 1, "TC_ACT_RECLASSIFY" },
+	{ 2, "TC_ACT_SHOT" },
+	{ 3, "TC_ACT_PIPE" },
+	{ 4, "TC_ACT_STOLEN" },
+	{ 5, "TC_ACT_QUEUED" },
+	{ 6, "TC_ACT_REPEAT" },
+	{ 7, "TC_ACT_REDIRECT" },
+	{ 8, "TC_ACT_TRAP" },
+	{ -1, "TC_ACT_UNSPEC" },
+	{ 0, NULL },
+};
+
+static const struct result sk_results[] = { { 0, "SK_DROP" }, { 1, "SK_PASS" }, { 0, NULL } };
+static const struct result no_results[] = { { 0, NULL } };
+
+const char *bpfprog_result(enum kbtf_owner owner, size_t i, int *value)
+{
+	const struct result *results = owner == KBTF_PROG_XDP  ? xdp_results
+				       : owner == KBTF_PROG_TC ? tc_results
+				       : owner == KBTF_PROG_SK ? sk_results
+							       : no_results;
+
+	*value = results[i].value;
+	return results[i].name;
+}
+
+/* ---- the programs ---- */
+
+/* Keep @name until bpfprogs_release. Return: NULL without memory. */
+static const char *keep_name(struct bpfprogs *progs, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy || VEC_RESERVE(progs->names, progs->name_cap, progs->name_cnt + 1)) {
+		free(copy);
+		return NULL;
+	}
+	return progs->names[progs->name_cnt++] = copy;
+}
+
+static int prog_func_add(struct bpfprogs *progs, const struct bpfprog_func *func)
+{
+	if (VEC_RESERVE(progs->funcs, progs->cap, progs->cnt + 1))
+		return -ENOMEM;
+	progs->funcs[progs->cnt++] = *func;
+	return 0;
+}
+
+/* Add a program only to say why it is not traced. */
+static int refused_add(struct bpfprogs *progs, const struct bpf_prog_info *info, const char *module,
+		       const char *reason)
+{
+	const struct bpfprog_func func = {
+		.func = { .name = keep_name(progs, *info->name ? info->name : "?"),
+			  .module = keep_name(progs, module),
+			  .owner = (uint8_t)bpfprog_owner(info->type) },
+		.reason = reason,
+		.prog_id = info->id,
+	};
+
+	return func.func.name && func.func.module ? prog_func_add(progs, &func) : -ENOMEM;
+}
+
+static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
+		     const struct btf *btf, const char *module, int fd)
+{
+	const enum kbtf_owner owner = bpfprog_owner(info->type);
+	const char *at = (const char *)(uintptr_t)info->func_info;
+	int err = 0;
+
+	for (uint32_t i = 0; i < info->nr_func_info && !err; i++, at += info->func_info_rec_size) {
+		const struct bpf_func_info *rec = (const void *)at;
+		const struct btf_type *type = btf__type_by_id(btf, rec->type_id);
+		const char *name =
+			type && btf_is_func(type) ? btf__name_by_offset(btf, type->name_off) : NULL;
+		const struct bpfprog_func func = {
+			.func = { .name = name,
+				  .module = module,
+				  .btf_id = rec->type_id,
+				  .btf_fd = fd,
+				  .owner = (uint8_t)(i ? KBTF_SUBPROG : owner) },
+			.prog_id = info->id,
+		};
+
+		if (name && *name)
+			err = prog_func_add(progs, &func);
+	}
+	return err;
+}
+
+/* Get the records that tell which types the program's functions have; *recs: freed by the caller. */
+static int func_info_read(int fd, struct bpf_prog_info *info, void **recs)
+{
+	const uint32_t rec_bytes = info->func_info_rec_size;
+	const uint32_t cnt = info->nr_func_info;
+	__u32 len = sizeof(*info);
+
+	*recs = calloc(cnt, rec_bytes);
+	if (!*recs)
+		return -ENOMEM;
+	*info = (struct bpf_prog_info){
+		.nr_func_info = cnt,
+		.func_info_rec_size = rec_bytes,
+		.func_info = (uintptr_t)*recs,
+	};
+	return bpf_obj_get_info_by_fd(fd, info, &len);
+}
+
+/* Takes over @fd. */
+static int traceable_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_prog_info *info,
+			 const char *module, int fd)
+{
+	struct btf *btf = btf__load_from_kernel_by_id(info->btf_id);
+	void *recs = NULL;
+	int err = btf ? func_info_read(fd, info, &recs) : -errno;
+
+	if (err) {
+		btf__free(btf);
+		close(fd);
+		free(recs);
+		return err == -ENOMEM ? err : refused_add(progs, info, module, "it was unloaded");
+	}
+	module = kbtf_add_prog(kb, btf, fd, module);
+	err = module ? funcs_add(progs, info, btf, module, fd) : -ENOMEM;
+	free(recs);
+	return err;
+}
+
+/* Takes over @fd. */
+static int prog_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_prog_info *info, int fd)
+{
+	const char *reason = NULL;
+	char module[32];
+
+	snprintf(module, sizeof(module), BPFPROG_MODULE ":%u", info->id);
+	if (!info->jited_prog_len)
+		reason = "the kernel interprets this BPF program (net.core.bpf_jit_enable)";
+	else if (!info->btf_id || !info->nr_func_info ||
+		 info->func_info_rec_size < sizeof(struct bpf_func_info))
+		reason = "this BPF program has no type (BTF): it was built or loaded without";
+	if (!reason)
+		return traceable_add(progs, kb, info, module, fd);
+	close(fd);
+	return refused_add(progs, info, module, reason);
+}
+
+int bpfprogs_read(struct bpfprogs *progs, struct kbtf *kb)
+{
+	__u32 id = progs->last_id;
+	int err = 0;
+
+	while (!err && !bpf_prog_get_next_id(id, &id)) {
+		struct bpf_prog_info info = { 0 };
+		__u32 len = sizeof(info);
+		int fd = bpf_prog_get_fd_by_id(id);
+
+		progs->last_id = id;
+		if (fd < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len) &&
+		    bpfprog_owner(info.type) != KBTF_KERNEL)
+			err = prog_add(progs, kb, &info, fd);
+		else
+			close(fd);
+	}
+	return err;
+}
+
+void bpfprogs_release(struct bpfprogs *progs)
+{
+	for (size_t i = 0; i < progs->name_cnt; i++)
+		free(progs->names[i]);
+	free(progs->names);
+	free(progs->funcs);
+	*progs = (struct bpfprogs){ 0 };
+}
+
+/* ---- probes ---- */
+
+#define UNTRUSTED_ARG_CNT 5 /* MAX_BPF_FUNC_REG_ARGS of btf_distill_func_proto */
+
+/* Load a program that reads the word after @arg_cnt arguments at the function's exit. Return: 0 or -errno. */
+static int probe_exit(const struct kbtf_func *func, uint8_t arg_cnt)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW,
+		  .src_reg = BPF_REG_1,
+		  .off = (int16_t)(arg_cnt * sizeof(uint64_t)) },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FEXIT,
+		    .attach_btf_id = func->btf_id, .attach_prog_fd = (__u32)func->btf_fd);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), &opts);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int bpfprog_arg_cnt(const struct kbtf_func *func, uint8_t arg_cnt)
+{
+	int err;
+
+	/* only behind five arguments of any type is there a word that the verifier lets a program read */
+	if (arg_cnt < UNTRUSTED_ARG_CNT && !probe_exit(func, UNTRUSTED_ARG_CNT))
+		return UNTRUSTED_ARG_CNT;
+	err = probe_exit(func, arg_cnt);
+	return err ? err : arg_cnt;
+}
+
+/* ---- who holds a program ---- */
+
+/* What the iterator writes for each program. */
+struct holder_rec {
+	uint64_t prog_id;
+	uint64_t ref_cnt;
+};
+
+/* Where the iterator finds it. */
+struct holder_members {
+	struct kbtf_member aux, id, refcnt;
+};
+
+#define LOAD(size, dst, src, offset)                            \
+	((struct bpf_insn){ .code = BPF_LDX | BPF_MEM | (size), \
+			    .dst_reg = (dst),                   \
+			    .src_reg = (src),                   \
+			    .off = (int16_t)(offset) })
+#define STORE(dst, src, offset)                                 \
+	((struct bpf_insn){ .code = BPF_STX | BPF_MEM | BPF_DW, \
+			    .dst_reg = (dst),                   \
+			    .src_reg = (src),                   \
+			    .off = (int16_t)(offset) })
+#define MOVE(dst, src)      \
+	((struct bpf_insn){ \
+		.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (dst), .src_reg = (src) })
+#define SET(dst, value) \
+	((struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (dst), .imm = (value) })
+
+/*
+ * As instructions, because its two lines need no compiler: struct bpf_iter__bpf_prog has pointers to meta, whose first
+ * member is the seq_file, and to the program, NULL after the last one.
+ */
+static int holders_load(const struct holder_members *at, uint32_t btf_id)
+{
+	const int rec = -(int)sizeof(struct holder_rec);
+	const struct bpf_insn insns[] = {
+		LOAD(BPF_DW, BPF_REG_6, BPF_REG_1, 0), /* ctx->meta */
+		LOAD(BPF_DW, BPF_REG_7, BPF_REG_1, 8), /* ctx->prog */
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_7, .off = 10 },
+		LOAD(BPF_DW, BPF_REG_7, BPF_REG_7, at->aux.offset),
+		LOAD(BPF_W, BPF_REG_2, BPF_REG_7, at->id.offset),
+		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, prog_id)),
+		LOAD(BPF_DW, BPF_REG_2, BPF_REG_7, at->refcnt.offset),
+		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, ref_cnt)),
+		LOAD(BPF_DW, BPF_REG_1, BPF_REG_6, 0), /* meta->seq */
+		MOVE(BPF_REG_2, BPF_REG_10),
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = rec },
+		SET(BPF_REG_3, (int)sizeof(struct holder_rec)),
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_seq_write },
+		SET(BPF_REG_0, 0),
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_ITER,
+		    .attach_btf_id = btf_id);
+
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
+			     sizeof(insns) / sizeof(insns[0]), &opts);
+}
+
+int bpfprog_holders_open(const struct kbtf *kb)
+{
+	const uint32_t btf_id = kbtf_func_id(kb, "bpf_iter_bpf_prog");
+	struct holder_members at;
+	int link_fd;
+	int prog_fd;
+
+	if (!btf_id || !kbtf_struct_member(kb, "bpf_prog", "aux", &at.aux) ||
+	    !kbtf_struct_member(kb, "bpf_prog_aux", "id", &at.id) ||
+	    !kbtf_struct_member(kb, "bpf_prog_aux", "refcnt", &at.refcnt) || at.refcnt.bytes != 8)
+		return -EOPNOTSUPP;
+	prog_fd = holders_load(&at, btf_id);
+	if (prog_fd < 0)
+		return prog_fd;
+	link_fd = bpf_link_create(prog_fd, 0, BPF_TRACE_ITER, NULL);
+	close(prog_fd);
+	return link_fd;
+}
+
+int bpfprog_holders_read(int holders_fd,
+			 void (*found)(void *ctx, uint32_t prog_id, uint64_t ref_cnt), void *ctx)
+{
+	struct holder_rec recs[256];
+	int fd = bpf_iter_create(holders_fd);
+	ssize_t len;
+
+	if (fd < 0)
+		return fd;
+	while ((len = read(fd, recs, sizeof(recs))) > 0) {
+		for (size_t i = 0; i < (size_t)len / sizeof(*recs); i++)
+			found(ctx, (uint32_t)recs[i].prog_id,
+			      recs[i].ref_cnt - 1); /* the iterator's */
+	}
+	len = len < 0 ? -errno : 0;
+	close(fd);
+	return (int)len;
+}
