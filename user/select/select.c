@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
-#include "base/suggest.h"
 #include "base/vec.h"
 #include "base/verdict.h"
 #include "kernel/bpfprog.h"
@@ -82,99 +81,6 @@ struct selection {
 	size_t left_cnt;
 	size_t limited_cnt;
 };
-
-/* ---- rules that name functions ---- */
-
-static int rule_init(struct funcrule *rule, const char *text)
-{
-	char *bracket;
-	size_t len;
-
-	*rule = (struct funcrule){ .func = strdup(text) };
-	if (!rule->func)
-		return -ENOMEM;
-	bracket = strstr(rule->func, " [");
-	len = strlen(rule->func);
-	if (bracket && rule->func[len - 1] == ']') {
-		rule->func[len - 1] = '\0';
-		*bracket = '\0';
-		rule->module = bracket + 2;
-	}
-	rule->is_exact = !strpbrk(rule->func, "*?[");
-	return 0;
-}
-
-int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt)
-{
-	rules->cnt = 0;
-	rules->list = calloc(cnt ? cnt : 1, sizeof(*rules->list));
-	if (!rules->list)
-		return -ENOMEM;
-	for (; rules->cnt < cnt; rules->cnt++) {
-		int err = rule_init(&rules->list[rules->cnt], texts[rules->cnt]);
-
-		if (err) {
-			funcrules_release(rules);
-			return err;
-		}
-	}
-	return 0;
-}
-
-void funcrules_release(struct funcrules *rules)
-{
-	for (size_t i = 0; i < rules->cnt; i++)
-		free(rules->list[i].func);
-	free(rules->list);
-	*rules = (struct funcrules){ 0 };
-}
-
-/* [bpf] stands for all programs, whose modules are called bpf:ID. */
-static bool module_matches(const char *glob, const char *module)
-{
-	if (!strcmp(glob, BPFPROG_MODULE))
-		return bpfprog_is_module(module);
-	return glob_match(glob, module);
-}
-
-/* funcrule_matches - whether the rule matches this function; @module NULL: built in. */
-static bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module)
-{
-	if (rule->module && (!module || !module_matches(rule->module, module)))
-		return false;
-	return rule->is_exact ? !strcmp(rule->func, func) : glob_match(rule->func, func);
-}
-
-bool funcrule_text_matches(const char *text, const char *func, const char *module)
-{
-	struct funcrule rule;
-	bool matches = !rule_init(&rule, text) && funcrule_matches(&rule, func, module);
-
-	free(rule.func);
-	return matches;
-}
-
-bool funcrules_match(struct funcrules *rules, const char *func, const char *module)
-{
-	bool is_matched = false;
-
-	for (size_t i = 0; i < rules->cnt; i++) {
-		bool matches = funcrule_matches(&rules->list[i], func, module);
-
-		rules->list[i].match_cnt += matches;
-		is_matched |= matches;
-	}
-	return is_matched;
-}
-
-const struct funcrule *funcrules_unmatched(const struct funcrules *rules)
-{
-	for (size_t i = 0; i < rules->cnt; i++) {
-		if (!rules->list[i].match_cnt)
-			return &rules->list[i];
-	}
-	return NULL;
-}
 
 /* ---- rules that name nothing ---- */
 
@@ -266,33 +172,6 @@ static int misses_check(const struct selection *sel, const struct funcrules *che
 		return tell_miss(sel, rule);
 	}
 	return 0;
-}
-
-const char *misses_near(const struct functab *tab, const char *name)
-{
-	static struct suggest near;
-
-	suggest_begin(&near, name);
-	for (size_t i = 0; i < tab->cnt; i++)
-		suggest_add(&near, tab->funcs[i].name.ptr);
-	return suggest_text(&near);
-}
-
-void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
-			const struct functab *tab)
-{
-	for (size_t i = 0; i < checked->cnt; i++) {
-		const struct funcrule *rule = &checked->list[i];
-		const char *near;
-
-		if (rule->match_cnt)
-			continue;
-		log_warn("%s '%s' leaves nothing out: no %s %s", option, rule->func, among,
-			 rule->is_exact ? "has this name" : "matches");
-		near = tab && rule->is_exact ? misses_near(tab, rule->func) : "";
-		if (*near)
-			log_hint("did you mean %s?", near);
-	}
 }
 
 /* ---- candidates ---- */

@@ -8,6 +8,7 @@
 #include "kernel/kbtf.h"
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
+#include "select/funcrule.h"
 #include "select/presets.h"
 #include "select/reach.h"
 #include "trace/functab.h"
@@ -77,50 +78,5 @@ bool select_replaces(const char *const *trace, size_t trace_cnt);
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks);
 void functab_release(struct functab *tab);
-
-/* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]"; [bpf]: of all BPF programs, [bpf:ID]: of one. */
-struct funcrule {
-	char *func;
-	char *module; /* NULL: any, built in too */
-	bool is_exact;
-	size_t match_cnt; /* for the caller */
-};
-
-struct funcrules {
-	struct funcrule *list;
-	size_t cnt;
-};
-
-/* funcrules_init - parse @texts. Return: 0 or -ENOMEM. Release with funcrules_release; zeroed: empty. */
-int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt);
-void funcrules_release(struct funcrules *rules);
-
-/* funcrule_text_matches - the same for a rule as text; false without memory. */
-bool funcrule_text_matches(const char *text, const char *func, const char *module);
-
-/*
- * funcrules_match - whether one of the rules matches.
- *
- * Tries all of them, and counts in each rule that matches.
- */
-bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
-
-/* funcrules_unmatched - the first rule that never matched, or NULL. */
-const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
-
-/*
- * A rule that matches nothing is a typing error more often than not. Checks return 0, or VERDICT_NOTHING, said with a
- * hint.
- */
-
-/*
- * misses_warn_unused - warn of each of @checked, values of @option (-N, -g), that has not matched: it may be right on
- * another kernel. @among: what it could have matched, "traced function". @tab: where names to suggest are; NULL: none.
- */
-void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
-			const struct functab *tab);
-
-/* misses_near - the name in @tab that @name was probably meant to be, or "". Valid until the next call. */
-const char *misses_near(const struct functab *tab, const char *name);
 
 #endif

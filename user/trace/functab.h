@@ -15,7 +15,8 @@ struct func {
 	uint64_t addr;      /* 0: unknown */
 	uint32_t btf_id;
 	int btf_fd;
-	uint32_t prog_id; /* of the BPF program that it is, or is part of; 0: a function of the kernel */
+	uint32_t
+		prog_id; /* of the BPF program that it is, or is part of; 0: a function of the kernel */
 	uint8_t owner;    /* enum kbtf_owner */
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
 	uint8_t arg_idx;  /* ... and its index */

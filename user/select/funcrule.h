@@ -1,0 +1,52 @@
+#ifndef NFG_SELECT_FUNCRULE_H
+#define NFG_SELECT_FUNCRULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "trace/functab.h"
+
+/* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]"; [bpf]: of all BPF programs, [bpf:ID]: of one. */
+struct funcrule {
+	char *func;
+	char *module; /* NULL: any, built in too */
+	bool is_exact;
+	size_t match_cnt; /* for the caller */
+};
+
+struct funcrules {
+	struct funcrule *list;
+	size_t cnt;
+};
+
+/* funcrules_init - parse @texts. Return: 0 or -ENOMEM. Release with funcrules_release; zeroed: empty. */
+int funcrules_init(struct funcrules *rules, const char *const *texts, size_t cnt);
+void funcrules_release(struct funcrules *rules);
+
+/* funcrule_matches - whether the rule matches this function; @module NULL: built in. */
+bool funcrule_matches(const struct funcrule *rule, const char *func, const char *module);
+
+/* funcrule_text_matches - the same for a rule as text; false without memory. */
+bool funcrule_text_matches(const char *text, const char *func, const char *module);
+
+/*
+ * funcrules_match - whether one of the rules matches.
+ *
+ * Tries all of them, and counts in each rule that matches.
+ */
+bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
+
+/* funcrules_unmatched - the first rule that never matched, or NULL. */
+const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
+
+/*
+ * misses_warn_unused - warn of each of @checked, values of @option (-N, -g), that has not matched: it may be right on
+ * another kernel. @among: what it could have matched, "traced function". @tab: where names to suggest are; NULL: none.
+ */
+void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
+			const struct functab *tab);
+
+/* misses_near - the name in @tab that @name was probably meant to be, or "". Valid until the next call. */
+const char *misses_near(const struct functab *tab, const char *name);
+
+#endif
