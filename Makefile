@@ -60,6 +60,7 @@ objects   = $(patsubst %.c,$(OUTPUT)/%.o,$(1))
 UNIT     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/unit/test_*.c))
 FUZZ     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TOOLS    := $(patsubst %.c,$(OUTPUT)/%,$(shell grep -lw '^int main' tests/tools/*.c))
+NETPROGS := $(addprefix $(OUTPUT)/tests/tools/,netprogs.bpf.o untyped.bpf.o)
 helpers   = $(filter-out $(UNIT:=.o) $(FUZZ:=.o) $(TOOLS:=.o),$(call objects,$(wildcard tests/$(1)/*.c)))
 WORKLOAD := $(OUTPUT)/tests/vm/workload
 COMPLETIONS := $(addprefix $(OUTPUT)/completion.,bash zsh fish)
@@ -96,6 +97,15 @@ $(OUTPUT)/%.bpf.o: bpf/%.bpf.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -ffile-prefix-map=$(CURDIR)=. -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(WERROR) $(DEPS) \
 		-Iinclude -isystem $(VMLINUX) -c $< -o $@
+
+# BPF programs that the tests trace, with types and without.
+$(OUTPUT)/tests/tools/netprogs.bpf.o: NETPROGS_FLAGS = -g
+$(OUTPUT)/tests/tools/untyped.bpf.o: NETPROGS_FLAGS = -DUNTYPED
+$(NETPROGS): tests/tools/netprogs.bpf.c Makefile
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 $(NETPROGS_FLAGS) -Wall -Wextra $(WERROR) \
+		-I/usr/include/$(shell uname -m)-linux-gnu -c $< -o $@
 
 $(OUTPUT)/%.skel.h: $(OUTPUT)/%.bpf.o
 	$(call msg,SKEL,$@)
@@ -167,11 +177,11 @@ fuzz:
 	$(Q)OUTPUT=$(OUTPUT) tests/fuzz/run -s $(or $(FUZZ_SECONDS),60)
 
 .PHONY: test-programs
-test-programs: $(UNIT) $(TOOLS) $(WORKLOAD) $(FUZZ_LINKS)
+test-programs: $(UNIT) $(TOOLS) $(NETPROGS) $(WORKLOAD) $(FUZZ_LINKS)
 
 # those that run in guests, and others like them
 .PHONY: test-tools
-test-tools: $(TOOLS)
+test-tools: $(TOOLS) $(NETPROGS)
 
 .PHONY: check
 check: all test-programs

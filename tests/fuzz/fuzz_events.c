@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		{ .name = { "b", 1 } },
 		{ .name = { "c\n", 2 } },
 	};
-	static const struct functab functab = { funcs, FUNC_CNT };
+	static const struct functab functab = { .funcs = funcs, .cnt = FUNC_CNT };
 	struct fuzz_input in = { data, data + len };
 	struct format_config config = { .kind = fuzz_take(&in, 1) % FORMAT_TRACEDAT };
 	const struct graph_config graph_config = { .functab = &functab,

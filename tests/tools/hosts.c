@@ -52,7 +52,7 @@ static const char *const names[] = {
 };
 #define NAME_CNT (sizeof(names) / sizeof(names[0]))
 static struct func funcs[NAME_CNT];
-static const struct functab functab = { funcs, NAME_CNT };
+static const struct functab functab = { .funcs = funcs, .cnt = NAME_CNT };
 
 static struct {
 	struct recfile_writer *w;

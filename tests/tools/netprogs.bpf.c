@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* BPF programs of the network stack for tests/live/progs.sh, each with a result of its own. */
+/*
+ * BPF programs of the network stack for tests/live/progs.sh, each with a result of its own. They are built twice: with
+ * types, and with UNTYPED as programs that have none.
+ */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define TC_ACT_SHOT  2
-#define MARK_DROPPED 77
+#define TC_ACT_OK   0
+#define TC_ACT_SHOT 2
+#define SHOT_BYTES  500 /* a longer packet is dropped */
 
 /* The compiler must neither inline it nor drop its arguments. */
 static __attribute__((noinline)) int length_of(struct xdp_md *ctx, int more)
@@ -26,7 +30,7 @@ int counted_xdp(struct xdp_md *ctx)
 SEC("tc")
 int counted_tc(struct __sk_buff *skb)
 {
-	return skb->mark == MARK_DROPPED ? TC_ACT_SHOT : 0;
+	return skb->len > SHOT_BYTES ? TC_ACT_SHOT : TC_ACT_OK;
 }
 
 SEC("cgroup_skb/egress")
@@ -42,6 +46,7 @@ int counted_ingress(void *ctx)
 	return ctx != 0;
 }
 
+#ifndef UNTYPED
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -49,10 +54,11 @@ struct {
 	__uint(value_size, 4);
 } jumps SEC(".maps");
 
-/* A program that a tail call enters passes the place of a tracing program; this one goes on where there is none. */
+/* What a tail call enters, it enters behind the place of tracing programs. */
 SEC("xdp")
 int jumping_xdp(struct xdp_md *ctx)
 {
 	bpf_tail_call(ctx, &jumps, 0);
 	return XDP_PASS;
 }
+#endif

@@ -6,7 +6,7 @@ static struct func graph_funcs[] = {
 	{ .name = { "beta", 4 } },
 	{ .name = { "gamma", 5 } },
 };
-static const struct functab tab = { graph_funcs, 3 };
+static const struct functab tab = { .funcs = graph_funcs, .cnt = 3 };
 
 struct graph *g;
 struct strbuf text;

@@ -15,7 +15,7 @@ void new_path(void)
 
 struct func funcs[FUNC_CNT];
 char func_names[FUNC_CNT][32];
-const struct functab functab = { funcs, FUNC_CNT };
+const struct functab functab = { .funcs = funcs, .cnt = FUNC_CNT };
 
 void make_funcs(void)
 {
@@ -144,7 +144,7 @@ void write_small(const struct event *events, size_t cnt)
 {
 	struct recfile_writer *w = open_writer(path, CPU_CNT);
 	const struct recfile_summary summary = { .lost_cnts[LOSS_RING_FULL] = 17 };
-	const struct functab few = { funcs, 3 };
+	const struct functab few = { .funcs = funcs, .cnt = 3 };
 
 	CHECK(!recfile_writer_funcs(w, &few));
 	for (size_t i = 0; i < cnt; i += 5) {

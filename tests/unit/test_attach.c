@@ -30,7 +30,7 @@ struct attr {
 enum { PLAIN, OTHER, LOCK, REFUSED };
 
 static struct func funcs[FUNC_CNT];
-static struct functab tab = { funcs, FUNC_CNT };
+static struct functab tab = { .funcs = funcs, .cnt = FUNC_CNT };
 static struct bpfobj obj;
 static struct netfgraph_bpf skel;
 static uint64_t missed[FD_MAX]; /* by a link's descriptor */

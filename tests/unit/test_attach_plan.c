@@ -88,6 +88,7 @@ static bool set_word(const char *word)
 	}
 	return sscanf(word, "funcs=%zu", &want.func_cnt) == 1 ||
 	       sscanf(word, "extra=%zu", &want.extra_cnt) == 1 ||
+	       sscanf(word, "progs=%zu", &want.prog_cnt) == 1 ||
 	       sscanf(word, "threads=%lu", &want.thread_cnt) == 1 ||
 	       sscanf(word, "cpus=%u", &want.cpu_cnt) == 1 ||
 	       sscanf(word, "kfunc=%u", &want.ids.session_kfunc) == 1 ||
@@ -134,6 +135,23 @@ TEST(auto_takes_the_best)
 	EACH_PART(script, "; values; sums; marks; marks filter starts")
 		CHECK(best(script_of("large session multi %s", script)) == ATTACH_MULTI);
 	CHECK(best("large session") == ATTACH_SESSION);
+}
+
+/* BPF programs take nothing else, whatever attaches the functions, unless all calls are wanted and some would be missed. */
+TEST(bpf_programs_take_pairs)
+{
+	CHECK(best("large session multi kprobe addresses funcs=2 progs=2") == ATTACH_PAIR);
+	CHECK(best("large session kprobe addresses funcs=50 progs=20") == ATTACH_SESSION);
+	CHECK(!is_refused("large multi funcs=5 progs=2 =multi") && plan.progs == ATTACH_PAIR &&
+	      plan.fallback == ATTACH_AUTO);
+	CHECK(!is_refused("large multi funcs=5 =multi") && plan.progs == ATTACH_AUTO);
+	CHECK(!is_refused("funcs=5 progs=2") && plan.progs == ATTACH_PAIR);
+	CHECK(!is_refused("large session funcs=5 progs=2 =session") &&
+	      plan.progs == ATTACH_SESSION);
+	CHECK(!is_refused("large kprobe addresses funcs=5 progs=2 preempt=on =complete") &&
+	      plan.progs == ATTACH_AUTO);
+	CHECK(!is_refused("large kprobe addresses funcs=5 progs=2 preempt=on") &&
+	      plan.progs == ATTACH_PAIR);
 }
 
 /* Programs for single functions cost a call less, one for all attaches at once. */

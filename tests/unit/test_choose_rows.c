@@ -17,7 +17,7 @@ static const char *rec_path, *text_path;
 
 static struct func funcs[FUNC_CNT];
 static const char *const names[FUNC_CNT] = { "connect", "sendmsg", "xmit", "rcv", "close", "poll" };
-static const struct functab functab = { funcs, FUNC_CNT };
+static const struct functab functab = { .funcs = funcs, .cnt = FUNC_CNT };
 
 static bool comm_of(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last)
 {

@@ -12,7 +12,7 @@ static struct func funcs[] = {
 	{ .name = { "plain", 5 }, .btf_fd = -1 },
 	{ .name = { "of_skb", 6 }, .btf_fd = -1 },
 };
-static const struct functab functab = { funcs, 2 };
+static const struct functab functab = { .funcs = funcs, .cnt = 2 };
 static const char *path;
 
 static const struct opts all = { .has_args = true, .has_retval = true, .has_retaddr = true };

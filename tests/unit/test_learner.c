@@ -19,7 +19,7 @@ static struct func funcs[FUNC_CNT] = {
 	[UNCALLED] = { .is_attached = true },
 	[REFUSED] = { .is_attached = false },
 };
-static const struct functab functab = { funcs, FUNC_CNT };
+static const struct functab functab = { .funcs = funcs, .cnt = FUNC_CNT };
 
 /* In scripts b is CALLED, e UNCALLED, and g none of them. */
 static void feed(const char *script)

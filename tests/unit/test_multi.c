@@ -21,7 +21,7 @@ struct attr {
 };
 
 static struct func funcs[FUNC_CNT];
-static struct functab tab = { funcs, FUNC_CNT };
+static struct functab tab = { .funcs = funcs, .cnt = FUNC_CNT };
 static const struct bpfobj obj = { .config.cfg.by_starts = 1 };
 static struct fd_list progs;
 static struct fd_list links;

@@ -75,7 +75,7 @@ TEST(facts_and_functions_come_back)
 TEST(a_full_table_of_functions_takes_several_chunks)
 {
 	struct func *many = calloc(NFG_FUNC_CNT, sizeof(*many));
-	const struct functab table = { many, NFG_FUNC_CNT };
+	const struct functab table = { .funcs = many, .cnt = NFG_FUNC_CNT };
 	struct recfile_writer *w;
 
 	CHECK(many);

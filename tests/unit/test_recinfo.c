@@ -19,7 +19,7 @@ static const struct event calls[] = {
 
 static void write_calls(const struct recfile_made *made, const struct recfile_summary *summary)
 {
-	const struct functab few = { funcs, 3 };
+	const struct functab few = { .funcs = funcs, .cnt = 3 };
 	struct recfile_writer *w;
 
 	w = open_writer(path, 2);

@@ -51,7 +51,7 @@ TEST(rotated_recordings_are_whole_each)
 	enum { FILES = 3, EACH_CNT = 20 };
 	struct event *events = small_events(EACH_CNT);
 	const struct recfile_summary summary = { 0 };
-	const struct functab few = { funcs, 3 };
+	const struct functab few = { .funcs = funcs, .cnt = 3 };
 
 	for (int i = 0; i < FILES; i++)
 		write_next(&few, events, EACH_CNT, FILES);

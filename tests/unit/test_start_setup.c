@@ -11,7 +11,7 @@ static struct func funcs[] = {
 	{ .name = { "ip_rcv", 6 }, .arg_kind = NFG_ARG_SKB },
 	{ .name = { "ip_output", 9 }, .arg_kind = NFG_ARG_SK },
 };
-static struct functab functab = { funcs, CNT_OF(funcs) };
+static struct functab functab = { .funcs = funcs, .cnt = CNT_OF(funcs) };
 
 /* Each function's kind as a letter: p plain, o open, c close; "": no start function was given. */
 static const char *kinds_of(const char *line)

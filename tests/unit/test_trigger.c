@@ -8,7 +8,7 @@
 
 static struct func funcs[] = { NAME("tcp_v4_connect"), NAME("tcp_sendmsg"), NAME("ip_rcv"),
 			       NAME("kfree_skb_reason") };
-static const struct functab functab = { funcs, 4 };
+static const struct functab functab = { .funcs = funcs, .cnt = 4 };
 
 static struct trigger *t;
 static struct trigger_rule rule;
@@ -108,7 +108,7 @@ TEST(sixteen_conditions_are_the_most)
 
 TEST(what_is_not_traced_is_named)
 {
-	static const struct functab two = { funcs, 2 };
+	static const struct functab two = { .funcs = funcs, .cnt = 2 };
 	const struct trigger_cond *missing;
 
 	CHECK(!trigger_parse(&rule, "tcp_sendmsg > 1s || udp_* > 1s"));

@@ -19,7 +19,7 @@ static struct func funcs[TRUTH_FUNC_CNT] = {
 	FUNC("f0"), FUNC("f1"), FUNC("f2"), FUNC("f3"), FUNC("f4"),  FUNC("f5"),
 	FUNC("f6"), FUNC("f7"), FUNC("f8"), FUNC("f9"), FUNC("f10"), FUNC("f11"),
 };
-static const struct functab functab = { funcs, TRUTH_FUNC_CNT };
+static const struct functab functab = { .funcs = funcs, .cnt = TRUTH_FUNC_CNT };
 
 struct bench {
 	struct truth truth;

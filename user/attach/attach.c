@@ -203,16 +203,16 @@ static bool is_fatal(int err)
 	return multiset_is_fatal(err) || err == -EPERM;
 }
 
-/* Attach each function that is not attached yet. @only_progs: those of BPF programs. */
+/* Attach each function from @first on that is not attached yet. @only_progs: those of BPF programs. */
 static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
-		       bool only_progs, const volatile int *stop_cnt)
+		       size_t first, bool only_progs, const volatile int *stop_cnt)
 {
 	const uint64_t begin_ns = host_time_ns();
 
-	at->own_mode = only_progs				 ? obj->plan.progs :
+	at->own_mode = only_progs			 ? obj->plan.progs :
 		       attach_is_shared(obj->plan.mode) ? obj->plan.fallback :
 							  obj->plan.mode;
-	for (size_t i = 0; i < tab->cnt; i++) {
+	for (size_t i = first; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 		int err;
 
@@ -348,7 +348,7 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	if (has_fallback && done_cnt + prog_cnt < tab->cnt)
 		say_pairs(obj, tab->cnt - done_cnt - prog_cnt);
 	if ((has_fallback || has_progs) && done_cnt < tab->cnt)
-		err = each_attach(at, obj, tab, !has_fallback, stop_cnt);
+		err = each_attach(at, obj, tab, 0, !has_fallback, stop_cnt);
 	at->pair_cnt = attached_cnt(tab) - done_cnt;
 	guard_set(obj, !attach_is_by_site(obj->plan.mode) || at->pair_cnt);
 	return err;
@@ -441,7 +441,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 
 	if (!at)
 		return -ENOMEM;
-	at->own_links = calloc(tab->cnt, sizeof(*at->own_links));
+	at->own_links = calloc(functab_max(tab), sizeof(*at->own_links));
 	if (!at->own_links) {
 		free(at);
 		return -ENOMEM;
@@ -454,7 +454,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	if (attach_is_shared(obj->plan.mode))
 		err = shared_or_each_attach(at, obj, tab, stop_cnt);
 	else
-		err = each_attach(at, obj, tab, false, stop_cnt);
+		err = each_attach(at, obj, tab, 0, false, stop_cnt);
 	log_progress_done();
 	/* an attach that a signal interrupted was not refused by the kernel */
 	if (*stop_cnt && !is_fatal(err))
@@ -473,6 +473,18 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	}
 	*out = at;
 	return 0;
+}
+
+int attach_add_progs(struct attach *at, const struct bpfobj *obj, struct functab *tab, size_t first,
+		     const volatile int *stop_cnt)
+{
+	int err;
+
+	log_progress_mute(true);
+	err = each_attach(at, obj, tab, first, true, stop_cnt);
+	log_progress_mute(false);
+	at->func_cnt = attached_cnt(tab);
+	return err;
 }
 
 /* ---- detaching some of the functions ---- */

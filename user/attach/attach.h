@@ -32,6 +32,15 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
 
 /*
+ * attach_add_progs - attach the functions of BPF programs that were added to @tab, from @first on; what is refused is
+ * left out, as by attach_new.
+ *
+ * plan.progs is not ATTACH_AUTO. Return: 0, -EINTR, or an error that all others would have, too.
+ */
+int attach_add_progs(struct attach *at, const struct bpfobj *obj, struct functab *tab, size_t first,
+		     const volatile int *stop_cnt);
+
+/*
  * attach_leave_out - detach @cnt functions of @tab; the others stay attached.
  *
  * A function with its own programs is detached in the background. If functions share links (attach_is_shared), all

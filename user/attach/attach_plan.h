@@ -80,6 +80,7 @@ struct attach_want {
 	uint32_t cpu_cnt;    /* possible CPUs */
 	uint64_t thread_cnt; /* of the host; 0: unknown */
 	size_t func_cnt;     /* functions to attach */
+	size_t func_max;     /* functab_max */
 	size_t extra_cnt;    /* number of functions with func.is_extra */
 	size_t prog_cnt;     /* number of functions of BPF programs */
 	struct kernel_ids ids;

@@ -43,7 +43,7 @@ struct progs {
 /* outcalls_configure - set the size of the map of calls by function, before it is created. Return: 0 or -errno. */
 static int outcalls_configure(const struct bpfobj *obj)
 {
-	const size_t func_cnt = obj->config.want.func_cnt;
+	const size_t func_cnt = obj->config.want.func_max;
 
 	return func_cnt ? bpf_map__set_max_entries(obj->skel->maps.out_calls, (uint32_t)func_cnt)
 			: 0;

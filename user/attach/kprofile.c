@@ -311,7 +311,7 @@ void kprofile_merge(const struct nfg_sums *sums, uint32_t table_cnt, uint32_t fu
 /* The profile's numbers of the functions, by func_id. NULL: no memory */
 static uint32_t *profile_numbers(const struct functab *tab, struct profile *profile)
 {
-	uint32_t *numbers = calloc(tab->cnt, sizeof(*numbers));
+	uint32_t *numbers = calloc(functab_max(tab), sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < tab->cnt; i++) {
 		if (!profile_func_named(profile, tab->funcs[i].name, tab->funcs[i].module,
@@ -323,14 +323,14 @@ static uint32_t *profile_numbers(const struct functab *tab, struct profile *prof
 	return numbers;
 }
 
-static int kprofile_read_sums(const struct kprofile *kp, const uint32_t *numbers,
+static int kprofile_read_sums(const struct kprofile *kp, const uint32_t *numbers, size_t func_cnt,
 			      struct profile *profile, struct kprofile_stats *stats)
 {
 	uint64_t buckets[NFG_HIST_CNT];
 	uint64_t new_buckets[NFG_HIST_CNT];
 	int err = 0;
 
-	for (uint32_t i = 0; i < kp->plan.func_cnt && !err; i++) {
+	for (uint32_t i = 0; i < func_cnt && !err; i++) {
 		struct profile_sums sums;
 
 		kprofile_merge(kp->sums, kp->plan.table_cnt, kp->plan.func_cnt, i, buckets, &sums);
@@ -425,7 +425,7 @@ int kprofile_read(const struct kprofile *kp, const struct functab *tab, struct p
 	int err = numbers ? 0 : -ENOMEM;
 
 	if (!err)
-		err = kprofile_read_sums(kp, numbers, profile, stats);
+		err = kprofile_read_sums(kp, numbers, tab->cnt, profile, stats);
 	if (!err && kp->plan.caller_cnt)
 		err = kprofile_read_callers(kp, numbers, profile);
 	free(numbers);

@@ -437,7 +437,7 @@ int details_funcs(struct details *dt, const struct functab *tab, const struct kb
 {
 	int err = 0;
 
-	for (size_t i = 0; dt->protos && i < tab->cnt && !err; i++) {
+	for (size_t i = dt->protos ? dt->protos->cnt : 0; dt->protos && i < tab->cnt && !err; i++) {
 		const struct func *func = &tab->funcs[i];
 		const struct kbtf_func kfunc = {
 			.name = func->name.ptr,

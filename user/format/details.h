@@ -73,7 +73,7 @@ struct details_want {
 int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks);
 void details_release(struct details *dt);
 
-/* details_funcs - read the prototypes of @tab's functions. Return: 0 or -ENOMEM. */
+/* details_funcs - read the prototypes of @tab's functions, but for those read before. Return: 0 or -ENOMEM. */
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 
 /* details_row - fill in the row's values; see notes_fill. */

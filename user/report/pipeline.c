@@ -390,11 +390,23 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
 }
 
+void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab, size_t first)
+{
+	for (size_t i = first; i < functab->cnt; i++) {
+		struct func *func = &functab->funcs[i];
+
+		kinds[i] = is_shut(opts, func)             ? STARTS_CLOSE
+			   : pipeline_is_start(opts, func) ? STARTS_OPEN
+							   : STARTS_PLAIN;
+		func->is_start = start_setup_are_wanted(opts) && kinds[i] == STARTS_OPEN;
+	}
+}
+
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
 		    struct functab *functab)
 {
 	struct starts_config config = {
-		.func_cnt = functab->cnt,
+		.func_cnt = functab_max(functab),
 		.has_starts = selector_of(opts, SELECTS_BY_STARTS),
 		.want = opts->starts,
 		.marked_only = selector_of(opts, SELECTS_BY_VALUES),
@@ -402,16 +414,10 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 
 	if (!config.has_starts && !selector_of(opts, SELECTS_EVENTS))
 		return 0;
-	*kinds = calloc(functab->cnt, sizeof(**kinds));
+	*kinds = calloc(functab_max(functab), sizeof(**kinds));
 	if (!*kinds)
 		return -ENOMEM;
-	for (size_t i = 0; i < functab->cnt; i++) {
-		(*kinds)[i] = is_shut(opts, &functab->funcs[i])             ? STARTS_CLOSE
-			      : pipeline_is_start(opts, &functab->funcs[i]) ? STARTS_OPEN
-									    : STARTS_PLAIN;
-	}
-	for (size_t i = 0; config.has_starts && i < functab->cnt; i++)
-		functab->funcs[i].is_start = (*kinds)[i] == STARTS_OPEN;
+	start_setup_add(*kinds, opts, functab, 0);
 	config.kinds = *kinds;
 	return starts_new(out, &config);
 }

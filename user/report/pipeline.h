@@ -131,6 +131,10 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
 		    struct functab *functab);
 
+/* start_setup_add - set *kinds and is_start of the functions that were added to @functab, from @first on. */
+void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab,
+		     size_t first);
+
 /* start_setup_cnt - how many start functions there are; after start_setup_check_filter. */
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 

@@ -90,6 +90,15 @@ bool funcrules_match(struct funcrules *rules, const char *func, const char *modu
 	return is_matched;
 }
 
+bool funcrule_names_progs(const char *text)
+{
+	struct funcrule rule;
+	bool does = !rule_init(&rule, text) && rule.module && !strcmp(rule.module, BPFPROG_MODULE);
+
+	free(rule.func);
+	return does;
+}
+
 const struct funcrule *funcrules_unmatched(const struct funcrules *rules)
 {
 	for (size_t i = 0; i < rules->cnt; i++) {

@@ -36,6 +36,9 @@ bool funcrule_text_matches(const char *text, const char *func, const char *modul
  */
 bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
 
+/* funcrule_names_progs - whether the rule text @text is "GLOB [bpf]", about all BPF programs. */
+bool funcrule_names_progs(const char *text);
+
 /* funcrules_unmatched - the first rule that never matched, or NULL. */
 const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
 

@@ -1167,6 +1167,20 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 	return err;
 }
 
+const char *select_prog(struct func *out, const struct bpfprog_func *prog, const struct kbtf *kb)
+{
+	struct candidate cand = { .func = prog->func,
+				  .prog_id = prog->prog_id,
+				  .reason = prog->reason };
+
+	if (cand.reason)
+		return cand.reason;
+	cand.shape = kbtf_shape(kb, &cand.func);
+	prog_ask(&cand);
+	*out = select_func_of(&cand, 0);
+	return cand.shape.obstacle;
+}
+
 void functab_release(struct functab *tab)
 {
 	free(tab->funcs);

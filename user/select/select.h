@@ -14,6 +14,7 @@
 #include "trace/functab.h"
 
 struct bpfprogs;
+struct bpfprog_func;
 
 /*
  * The functions that the user asked for. A rule is a GLOB or "GLOB [MODULE-GLOB]"; a trace rule with + before it adds
@@ -78,5 +79,12 @@ bool select_replaces(const char *const *trace, size_t trace_cnt);
 int select_funcs(struct functab *out, const struct select_rules *rules, const struct kbtf *kb,
 		 const struct ksyms *ks);
 void functab_release(struct functab *tab);
+
+/*
+ * select_prog - make a function of the table out of one of a BPF program that select_funcs did not see.
+ *
+ * Return: NULL, or why it cannot be traced.
+ */
+const char *select_prog(struct func *out, const struct bpfprog_func *prog, const struct kbtf *kb);
 
 #endif

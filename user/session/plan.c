@@ -45,6 +45,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.by_packet = opts->packet.insn_cnt != 0,
 		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
 		.func_cnt = tab ? tab->cnt : 0,
+		.func_max = tab ? functab_max(tab) : 0,
 		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
 		.prog_cnt = tab ? functab_prog_cnt(tab) : 0,
 		.cpu_cnt = cpu_cnt(),

@@ -1,42 +1,65 @@
 #ifndef NFG_SESSION_PROGWATCH_H
 #define NFG_SESSION_PROGWATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "attach/attach.h"
-#include "kernel/kbtf.h"
+#include "format/details.h"
+#include "options/opts.h"
+#include "session/plan.h"
 #include "trace/functab.h"
 
+/* What programs are watched for, and where new ones are added. All borrowed. */
+struct progwatch_config {
+	const struct opts *opts;
+	struct functab *functab;
+	struct facts *facts;
+	struct details *details;
+	uint8_t *start_kinds; /* NULL: there are none */
+	const struct bpfobj *obj;
+	struct attach *attach;
+	const volatile int *stop_cnt;
+};
+
 /*
- * Watches the traced BPF programs. Our links keep them loaded after their owners have dropped them, so once a second
- * those that only we still hold are let go. Zeroed: there are none.
+ * Watches the traced BPF programs, once a second. Our links keep them loaded after their owners have dropped them, so
+ * those that only we still hold are let go; and new ones are traced if a rule asks for all programs. Zeroed: there are
+ * none.
  */
 struct progwatch {
-	int holders_fd;     /* 0: none */
+	struct progwatch_config config;
+	int holders_fd;     /* 0: nobody looks */
+	bool follows;       /* new ones are traced */
 	uint32_t *func_ids; /* of functions of BPF programs ... */
 	size_t func_cnt;
 	uint32_t *gone_ids; /* ... and of those whose programs are to be let go; room for all */
 	size_t gone_cnt;
 	size_t link_cnt; /* of each function */
 	uint64_t next_ns; /* when to look again */
-	const struct functab *functab;
-	const struct bpfobj *obj;
 };
 
 /*
- * progwatch_init - begin after all functions are attached. Descriptors of programs are closed in @kb, or these could
- * not be unloaded.
- *
- * @functab, @obj: borrowed. Return: 0 or -ENOMEM; progwatch_release in either case. If this kernel does not show who
- * holds programs, -v logs it.
+ * progwatch_follows - whether new programs will be traced: "-T 'GLOB [bpf]'" asks for it. It takes CAP_SYS_ADMIN, CAP_BPF
+ * and CAP_PERFMON as long as the trace runs, so a trace that takes programs by itself does not. A recording has the names
+ * of its functions at its beginning.
  */
-int progwatch_init(struct progwatch *pw, const struct functab *functab, const struct bpfobj *obj,
-		   struct kbtf *kb);
+bool progwatch_follows(const struct opts *opts);
+
+/* progwatch_make_room - let @tab have functions of new programs, before anything has arrays by func_id. Return: 0 or -ENOMEM. */
+int progwatch_make_room(struct functab *tab);
+
+/*
+ * progwatch_init - begin after all functions are attached. Descriptors of programs are closed, or these could not be
+ * unloaded.
+ *
+ * Return: 0 or -ENOMEM; progwatch_release in either case. If this kernel does not show who holds programs, -v logs it.
+ */
+int progwatch_init(struct progwatch *pw, const struct progwatch_config *config);
 void progwatch_release(struct progwatch *pw);
 
-/* progwatch_tick - let programs go; cheap until a second has passed. Return: 0 or -errno, already logged. */
-int progwatch_tick(struct progwatch *pw, struct attach *at, struct functab *functab,
-		   uint64_t now_ns, const volatile int *stop_cnt);
+/* progwatch_tick - look, if a second has passed. Return: 0 or -errno, already logged unless -ENOMEM or -EINTR. */
+int progwatch_tick(struct progwatch *pw, uint64_t now_ns);
 
 #endif

@@ -522,8 +522,7 @@ static int run_loop(struct session *ses)
 		if (!err)
 			err = govern(ses);
 		if (!err)
-			err = progwatch_tick(&ses->progwatch, ses->attach, &ses->functab, now_ns,
-					     signals_stop_cnt);
+			err = progwatch_tick(&ses->progwatch, now_ns);
 		if (!err)
 			err = follow_windows(ses);
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);

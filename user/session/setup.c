@@ -280,6 +280,8 @@ static int setup_choose_funcs(struct session *ses)
 	if (!err)
 		err = select_funcs(&ses->functab, &rules, ses->facts.kbtf, ses->facts.ksyms);
 	plan_rules_release(&rules);
+	if (!err && progwatch_follows(ses->opts))
+		err = progwatch_make_room(&ses->functab);
 	return err ? err : start_setup_check(ses->opts, &ses->functab);
 }
 
@@ -517,7 +519,7 @@ static bool plan_sums(const struct session *ses, struct kprofile_plan *plan)
 
 	if (ses->opts->verb != VERB_PROFILE && ses->opts->verb != VERB_LATENCY)
 		return false;
-	why = kprofile_plan(plan, &want, (uint32_t)ses->functab.cnt, &host);
+	why = kprofile_plan(plan, &want, (uint32_t)functab_max(&ses->functab), &host);
 	if (why)
 		log_info("every call is sent to user space: %s", why);
 	else
@@ -708,7 +710,18 @@ static int attach(struct session *ses)
 
 static int watch_progs(struct session *ses)
 {
-	return progwatch_init(&ses->progwatch, &ses->functab, &ses->bpfobj, ses->facts.kbtf);
+	const struct progwatch_config config = {
+		.opts = ses->opts,
+		.functab = &ses->functab,
+		.facts = &ses->facts,
+		.details = &ses->details,
+		.start_kinds = ses->start_kinds,
+		.obj = &ses->bpfobj,
+		.attach = ses->attach,
+		.stop_cnt = signals_stop_cnt,
+	};
+
+	return progwatch_init(&ses->progwatch, &config);
 }
 
 static int make_limits(struct session *ses)
@@ -771,6 +784,9 @@ static void setup_drop_privileges(struct session *ses)
 		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
 	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
 		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
+	if (ses->progwatch.follows)
+		keep |= PRIVDROP_CAP(CAP_SYS_ADMIN) | PRIVDROP_CAP(CAP_BPF) |
+			PRIVDROP_CAP(CAP_PERFMON);
 	/* files are renamed and made in a directory that may be another user's */
 	if (ses->opts->rotate_bytes || ses->opts->ring_bytes)
 		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);

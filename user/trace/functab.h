@@ -46,7 +46,14 @@ static inline void func_set_name(struct func *func, struct text name, struct tex
 struct functab {
 	struct func *funcs;
 	size_t cnt;
+	size_t room; /* functions may be added up to this number while they are traced; 0: none */
 };
+
+/* functab_max - how many functions there may ever be: the size of arrays by func_id. */
+static inline size_t functab_max(const struct functab *tab)
+{
+	return tab->cnt > tab->room ? tab->cnt : tab->room;
+}
 
 /* functab_extra_cnt - how many of @tab are func.is_extra. */
 static inline size_t functab_extra_cnt(const struct functab *tab)

@@ -73,7 +73,7 @@ struct governor {
 int governor_new(struct governor **out, const struct governor_config *config)
 {
 	struct governor *gv = calloc(1, sizeof(*gv));
-	size_t func_cnt = config->functab->cnt;
+	size_t func_cnt = functab_max(config->functab);
 
 	if (!gv)
 		return -ENOMEM;
@@ -499,8 +499,8 @@ int neighbours_new(struct neighbours **out, const struct neighbours_config *conf
 		return -ENOMEM;
 	nb->config = *config;
 	nb->duty = 1;
-	nb->is_out = calloc(config->functab->cnt + 1, sizeof(*nb->is_out));
-	nb->chosen = calloc(config->functab->cnt + 1, sizeof(*nb->chosen));
+	nb->is_out = calloc(functab_max(config->functab) + 1, sizeof(*nb->is_out));
+	nb->chosen = calloc(functab_max(config->functab) + 1, sizeof(*nb->chosen));
 	if (!nb->is_out || !nb->chosen) {
 		neighbours_free(nb);
 		return -ENOMEM;

@@ -14,9 +14,9 @@ int learner_init(struct learner *ln, const struct functab *functab, uint64_t lea
 	*ln = (struct learner){
 		.functab = functab,
 		.learn_ns = learn_ns,
-		.is_called = calloc(functab->cnt + 1, sizeof(*ln->is_called)),
-		.is_near = calloc(functab->cnt + 1, sizeof(*ln->is_near)),
-		.ids = calloc(functab->cnt + 1, sizeof(*ln->ids)),
+		.is_called = calloc(functab_max(functab) + 1, sizeof(*ln->is_called)),
+		.is_near = calloc(functab_max(functab) + 1, sizeof(*ln->is_near)),
+		.ids = calloc(functab_max(functab) + 1, sizeof(*ln->ids)),
 	};
 	if (ln->is_called && ln->is_near && ln->ids)
 		return 0;

@@ -1,0 +1,282 @@
+# BPF programs as calls. A task in a network namespace sends datagrams over a veth pair; here the packets come through XDP and tc,
+# there through a program of its cgroup. The kernel counts runs of programs (kernel.bpf_stats_enabled), and so do we.
+# shellcheck shell=dash
+# shellcheck disable=SC2031,SC2086
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+bpffs=/sys/fs/bpf/progs
+box=/sys/fs/cgroup/progs
+sent=23
+
+# The programs, and the road for packets: from far0 (192.0.2.2) in the namespace progs to near0 (192.0.2.1).
+make_road()
+{
+	echo 1 >/proc/sys/kernel/bpf_stats_enabled
+	mkdir -p $box
+	[ ! -e $bpffs ] || rm -r $bpffs
+	bpftool prog loadall /files/netprogs.bpf.o $bpffs || fail 'cannot load programs'
+	if [ ! -e /run/netns/progs ]; then
+		/bin/ip netns add progs || fail 'no network namespace'
+	fi
+	echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+	/bin/ip netns exec progs sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
+	veth_pair near0 far0
+	/bin/ip link set far0 netns progs
+	/bin/ip netns exec progs /bin/ip addr add 192.0.2.2/24 dev far0
+	/bin/ip netns exec progs /bin/ip link set far0 up
+	/bin/ip netns exec progs ping -c 1 -w 5 192.0.2.1 >/dev/null || fail 'no packet arrives'
+	# no request for an address comes between
+	/bin/ip neigh replace 192.0.2.2 lladdr "$(/bin/ip netns exec progs cat /sys/class/net/far0/address)" dev near0
+	/bin/ip netns exec progs /bin/ip neigh replace 192.0.2.1 lladdr "$(cat /sys/class/net/near0/address)" dev far0
+}
+
+# file_of SECTION NAME: older bpftools call it by the section.
+file_of()
+{
+	if [ -e $bpffs/$2 ]; then echo $bpffs/$2; else echo "$bpffs/$1"; fi
+}
+
+attach_xdp()
+{
+	bpftool net attach "$1" pinned "$(file_of xdp counted_xdp)" dev near0 || fail "cannot attach $1"
+}
+
+attach_tc()
+{
+	[ -x /files/tc ] || skip 'no tc on this machine'
+	modprobe sch_ingress && modprobe cls_bpf || skip 'no clsact here'
+	/files/tc qdisc add dev near0 clsact || fail 'no clsact'
+	/files/tc filter add dev near0 ingress bpf da object-pinned "$(file_of tc counted_tc)" || fail 'cannot attach tc'
+}
+
+attach_egress()
+{
+	bpftool cgroup attach $box egress pinned "$(file_of cgroup_skb_egress counted_egress)" || fail 'cannot attach to a cgroup'
+}
+
+detach_egress()
+{
+	bpftool cgroup detach $box egress pinned "$(file_of cgroup_skb_egress counted_egress)"
+}
+
+# Sends from the namespace and the cgroup. By its path: the command of a trace is found before.
+cat >/tmp/send <<END
+#!/bin/sh
+echo \$\$ >$box/cgroup.procs
+TO=192.0.2.1 exec /bin/ip netns exec progs workload udp-to $sent
+END
+chmod 755 /tmp/send
+
+# runs NAME: how often the kernel has run it.
+runs()
+{
+	bpftool prog show name "$1" | sed -n 's/.* run_cnt \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
+}
+
+id_of()
+{
+	bpftool prog show name "$1" | sed -n 's/^\([0-9]*\): .*/\1/p' | tail -n 1
+}
+
+# traced_all NAME...: out has as many calls of each as packets were sent, and as many as the kernel counts.
+traced_all()
+{
+	cat err
+	expect_only_guarded err
+	for name; do
+		got=$(grep -cE "  $name \[bpf:[0-9]+\]\(" out)
+		[ "$got" -le $sent ] && [ $((got + $(guarded err))) -ge $sent ] || {
+			head -n 30 out
+			fail "$got calls of $name, not $sent"
+		}
+	done
+}
+
+# ran NAME: the kernel says as many runs since $before.
+ran()
+{
+	[ $(($(runs "$1") - before)) -eq $sent ] || fail "the kernel counts $(($(runs "$1") - before)) runs of $1"
+}
+
+# below PARENT NAME: all calls of NAME are directly below one of PARENT, an ERE.
+below()
+{
+	calls_of out >list
+	awk -v parent="^($1)$" -v name="$2" -v want="$(grep -cE "  $2 \[bpf" out)" '
+		$1 == "open" { at[$2] = $3 }
+		($1 == "open" || $1 == "leaf") && $3 == name && at[$2 - 1] ~ parent { n++ }
+		END { exit !(n == want || n == want / 2) }' list || {
+		head -n 30 out
+		fail "$2 is not below $1"
+	}
+}
+
+xdp()
+{
+	make_road
+	attach_xdp "$1"
+	before=$(runs counted_xdp)
+	begin_trace -T '* [bpf]' -T do_xdp_generic -T __netif_receive_skb --graph-opts args,retval
+	/tmp/send
+	sleep 1
+	end_trace
+	traced_all counted_xdp length_of
+	ran counted_xdp
+	expect_count_guarded $sent 'counted_xdp \[bpf:[0-9]+\] ret=0x2 \[XDP_PASS\]|= XDP_PASS|ret=XDP_PASS' out err
+}
+
+test_xdp_generic()
+{
+	xdp xdpgeneric
+	# on 5.10 the compiler has put the first into what calls it
+	below '(do_xdp_generic|__netif_receive_skb)' counted_xdp
+	below counted_xdp length_of
+}
+
+test_xdp_native()
+{
+	xdp xdpdrv
+	below counted_xdp length_of
+}
+
+test_tc()
+{
+	make_road
+	attach_tc
+	before=$(runs counted_tc)
+	begin_trace -T '* [bpf]' -T 'tcf_classify*' -T ip_rcv --graph-opts args,retval
+	/tmp/send
+	sleep 1
+	end_trace
+	traced_all counted_tc
+	ran counted_tc
+	below 'tcf_classify(_ingress)?' counted_tc
+	expect_count_guarded $sent 'counted_tc \[bpf:[0-9]+\]\(skb=.*\); /\* ret=0x0 \[TC_ACT_OK\]' out err
+	begin_trace -T '* [bpf]' --graph-opts retval
+	/bin/ip netns exec progs ping -c 1 -w 1 -s 900 192.0.2.1 >/dev/null
+	end_trace
+	expect_count 1 'counted_tc \[bpf:[0-9]+\]\(\); /\* ret=0x2 \[TC_ACT_SHOT\]' out
+}
+
+# In the task that sends, and in its scope: the default functions, which take programs by themselves.
+test_cgroup()
+{
+	make_road
+	attach_egress
+	attach_xdp xdpgeneric
+	before=$(runs counted_egress)
+	expect 0 trace netfgraph --graph-opts retval -o out -- /tmp/send 2>err
+	traced_all counted_egress
+	ran counted_egress
+	below '(ip_output|ip_finish_output|__ip_finish_output|nf_hook_slow)' counted_egress
+	expect_count_guarded $sent 'counted_egress \[bpf:[0-9]+\]\(\); /\* ret=0x1 ' out err
+	expect 0 'another scope' netfgraph -o out -T '* [bpf]' -T __sys_getsockname -- sh -c '/tmp/send & wait; workload calls 1' 2>err
+	begin_trace -T '* [bpf]' -p $$
+	/tmp/send >/dev/null &
+	wait $!
+	end_trace
+	expect_no_line 'counted_egress' out
+	detach_egress
+}
+
+test_tables()
+{
+	make_road
+	attach_xdp xdpgeneric
+	begin netfgraph profile -v -T '* [bpf]' -o out
+	wait_attached
+	/tmp/send
+	end_trace
+	awk '/ counted_xdp \[bpf:[0-9]+\]$/ { n += $1 } END { exit n != '$sent' }' out || {
+		cat out
+		fail "the table does not count $sent calls"
+	}
+	expect_line ' length_of \[bpf:[0-9]+\]$' out
+	begin netfgraph record -v -T '* [bpf]' --graph-opts args,retval -o rec
+	wait_attached
+	/tmp/send
+	sleep 1
+	end_trace
+	expect 0 report netfgraph report rec -o out
+	traced_all counted_xdp length_of
+	expect_count_guarded $sent 'ret=0x2 \[XDP_PASS\]' out err
+	expect 0 json netfgraph report rec --format json -o out
+	expect_line '"module": ?"bpf:[0-9]+"' out
+}
+
+test_list()
+{
+	make_road
+	id=$(id_of counted_xdp)
+	netfgraph list -T '* [bpf]' >out 2>err
+	expect_line "^counted_xdp \[bpf:$id\]$" out
+	expect_line "^length_of \[bpf:$id\]$" out
+	expect_count 2 . "$(netfgraph list -T "* [bpf:$id]" >out && echo out)"
+	netfgraph list --plan -T '* [bpf]' >out
+	expect_line '^functions +[0-9]+, 0 of them in modules, [0-9]+ in BPF programs' out
+	netfgraph list >out
+	expect_line "^counted_tc \[bpf" out
+	netfgraph list -N '* [bpf]' >out
+	expect_no_line '\[bpf' out
+	netfgraph list -T tcp_v4_rcv >out
+	expect_no_line '\[bpf' out
+	expect 3 'no such program' netfgraph list -T 'nothing [bpf]' 2>err
+	expect_line "no BPF program has a function that matches 'nothing \[bpf\]'" err
+	bpftool prog loadall /files/untyped.bpf.o $bpffs-untyped || fail 'cannot load programs without types'
+	netfgraph list -v -T 'counted_tc [bpf]' >out 2>err
+	rm -r $bpffs-untyped
+	expect_count 1 '^counted_tc \[bpf:[0-9]+\]: chosen$' out
+	expect_count 1 '^counted_tc \[bpf:[0-9]+\]: this BPF program has no type \(BTF\)' out
+}
+
+# A program that appears during a trace is traced from within a second on.
+test_appears()
+{
+	make_road
+	begin netfgraph -v -T '* [bpf]' --graph-opts retval -o out
+	wait_attached
+	rm -f $bpffs-new
+	bpftool prog load /files/netprogs.bpf.o $bpffs-new type xdp || fail 'cannot load another'
+	wait_for 20 grep -q "'counted_xdp' .* is traced from here on" err || fail 'it is not noticed'
+	id=$(id_of counted_xdp)
+	bpftool net attach xdpgeneric pinned $bpffs-new dev near0
+	/tmp/send
+	sleep 1
+	end_trace
+	rm $bpffs-new
+	traced_all counted_xdp length_of
+	expect_line "counted_xdp \[bpf:$id\]\(\) \{" out
+	expect_count_guarded $sent 'ret=0x2 \[XDP_PASS\]' out err
+}
+
+is_gone()
+{
+	! bpftool prog show id "$1" >/dev/null 2>&1
+}
+
+# A program that its owner drops during a trace is freed, while the trace goes on.
+test_goes()
+{
+	make_road
+	attach_xdp xdpgeneric
+	id=$(id_of counted_xdp)
+	begin netfgraph -v -T '* [bpf]' -T __sys_getsockname -o out
+	wait_attached
+	/tmp/send
+	sleep 2
+	bpftool prog show id "$id" >/dev/null || fail 'a program in use was let go'
+	rm "$(file_of xdp counted_xdp)"
+	sleep 2
+	bpftool prog show id "$id" >/dev/null || fail 'an attached program was let go'
+	bpftool net detach xdpgeneric dev near0
+	wait_for 20 is_gone "$id" || fail 'the trace keeps the program'
+	workload calls 1
+	end_trace
+	expect_line "'counted_xdp' \[bpf:$id\] is not traced any longer" err
+	traced_all counted_xdp length_of
+	expect_line '__sys_getsockname' out
+	is_gone "$id" || fail 'it is back'
+}
+
+run_tests xdp_generic xdp_native tc cgroup goes -- tables list appears
