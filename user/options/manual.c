@@ -34,6 +34,7 @@ static const struct man_example man_examples[] = {
 	{ "netfgraph --for sleepgraph -o trace.txt",
 	  "all tasks, in the columns that sleepgraph reads" },
 	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, functions of a module too" },
+	{ "netfgraph -T '* [bpf]' --graph-opts retval", "verdicts of BPF programs, such as XDP's" },
 };
 
 /* An option on the first screen of help. */
@@ -242,7 +243,7 @@ static const struct man_block man_blocks[] = {
 	{ MAN_ITEM, "CAP_SYSLOG, CAP_DAC_READ_SEARCH, CAP_SYS_RAWIO",
 	  "the callees of start functions, found in the kernel's code; otherwise they are guessed." },
 	{ MAN_ITEM, "CAP_SYS_PTRACE", "network namespaces of other users' processes." },
-	{ MAN_ITEM, "CAP_SYS_ADMIN", "functions of modules." },
+	{ MAN_ITEM, "CAP_SYS_ADMIN", "functions of modules, BPF programs." },
 	{ MAN_TEXT, NULL,
 	  "Lockdown's confidentiality mode excludes arguments, results, callers, packets, cgroups, containers and "
 	  "namespaces. 'netfgraph check' shows what the current user may do. list, check, report, info and diff need no privilege. "

@@ -106,7 +106,7 @@ static int let_go(struct progwatch *pw)
 	int err;
 
 	pw->gone_cnt = 0;
-	pw->link_cnt = attach_own_link_cnt(config->at);
+	pw->link_cnt = attach_own_link_cnt(config->attach);
 	err = bpfprog_holders_read(pw->holders_fd, holders_found, pw);
 	if (err) {
 		log_info("cannot see who holds BPF programs any longer: %s", strerror(-err));
