@@ -157,6 +157,11 @@ test_tc()
 	/bin/ip netns exec progs ping -c 1 -w 1 -s 900 192.0.2.1 >/dev/null
 	end_trace
 	expect_count 1 'counted_tc \[bpf:[0-9]+\]\(\); /\* ret=0x2 \[TC_ACT_SHOT\]' out
+	begin_trace -T '* [bpf]' --packet 'udp port 5000' --graph-opts retval
+	/tmp/send
+	/bin/ip netns exec progs ping -c 1 -w 1 192.0.2.1 >/dev/null
+	end_trace
+	traced_all counted_tc
 }
 
 # In the task that sends, and in its scope: the default functions, which take programs by themselves.

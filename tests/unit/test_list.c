@@ -117,7 +117,7 @@ TEST(plan_as_data)
 
 	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
 	plan.buffer_bytes = 1 << 20;
-	strbuf_printf(&want, "web-1,2,0,pair,0,0,%u,%u,true,4,1048576,%u,0,28,14000,8400,47\n",
+	strbuf_printf(&want, "web-1,2,0,0,pair,0,0,%u,%u,true,4,1048576,%u,0,28,14000,8400,47\n",
 		      2 * cost->attach_us, 2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(TABLE_CSV, "*", want.ptr);
@@ -198,7 +198,7 @@ TEST(plan_counts_pairs_beside_others)
 
 	plan_for(ATTACH_KPROBE, &arch_x86_64, 6, 12, 1);
 	shares.pair_cnt = 1; /* it begins the graph and has a filter */
-	strbuf_printf(&want, "web-1,2,0,kprobe,0,1,%u,%u,true,1,0,%u,0,28,14000,8400,47\n",
+	strbuf_printf(&want, "web-1,2,0,0,kprobe,0,1,%u,%u,true,1,0,%u,0,28,14000,8400,47\n",
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');

@@ -611,7 +611,8 @@ static int load(struct bpfobj *obj)
 		return err;
 	obj->skel = obj->loader.skel;
 	progs = choose_progs(obj, obj->plan.mode);
-	if (obj->plan.fallback != ATTACH_AUTO || obj->plan.progs != obj->plan.mode)
+	if (obj->plan.fallback != ATTACH_AUTO ||
+	    (obj->plan.progs == ATTACH_PAIR && attach_is_shared(obj->plan.mode)))
 		fallback = choose_progs(obj, ATTACH_PAIR);
 	extras = choose_progs(obj, obj->plan.extras);
 	err = bpfobj_configure(obj, &progs);

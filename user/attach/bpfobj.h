@@ -79,9 +79,9 @@ struct bpfobj {
 	struct bpfobj_config config;
 	struct attach_plan plan;
 	struct rings rings;
-	struct bpfobj_ends ends;                    /* for plan.mode */
-	struct bpfobj_ends fallback;                /* for plan.fallback; empty if there is none */
-	struct bpfobj_ends extras;                  /* for plan.extras */
+	struct bpfobj_ends ends;     /* for plan.mode */
+	struct bpfobj_ends fallback; /* for plan.fallback and plan.progs; empty if there is none */
+	struct bpfobj_ends extras;   /* for plan.extras */
 	struct loader_template task_switch;         /* for switches_attach ... */
 	struct loader_template record_switch;       /* ... empty unless config.want_switches */
 	struct loader_template irqs[PROGS_IRQ_CNT]; /* empty unless config.follows_irqs */

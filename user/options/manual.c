@@ -34,7 +34,6 @@ static const struct man_example man_examples[] = {
 	{ "netfgraph --for sleepgraph -o trace.txt",
 	  "all tasks, in the columns that sleepgraph reads" },
 	{ "netfgraph -T tcp_v4_rcv -T 'veth_* [veth]' -C 0", "one CPU, functions of a module too" },
-	{ "netfgraph -T '* [bpf]' --graph-opts retval", "verdicts of BPF programs, such as XDP's" },
 };
 
 /* An option on the first screen of help. */

@@ -122,7 +122,7 @@ static int tell_no_prog(const struct funcrule *rule)
 		log_hint("BPF programs can be traced with CAP_SYS_ADMIN only, which is missing");
 	else
 		log_hint(
-			"'netfgraph list -v -T \"* [bpf]\"' lists those of the network stack, with the reason where one cannot be traced");
+			"'netfgraph list -v' has those of the network stack, with the reason where one cannot be traced");
 	return VERDICT_NOTHING;
 }
 
