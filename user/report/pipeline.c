@@ -392,13 +392,15 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 
 void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab, size_t first)
 {
+	const bool has_starts = selector_of(opts, SELECTS_BY_STARTS);
+
 	for (size_t i = first; i < functab->cnt; i++) {
 		struct func *func = &functab->funcs[i];
 
 		kinds[i] = is_shut(opts, func)             ? STARTS_CLOSE
 			   : pipeline_is_start(opts, func) ? STARTS_OPEN
 							   : STARTS_PLAIN;
-		func->is_start = start_setup_are_wanted(opts) && kinds[i] == STARTS_OPEN;
+		func->is_start = has_starts && kinds[i] == STARTS_OPEN;
 	}
 }
 
