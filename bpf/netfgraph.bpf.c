@@ -8,6 +8,7 @@
 #include "irq.bpf.h"
 #include "kprofile.bpf.h"
 #include "offcpu.bpf.h"
+#include "point.bpf.h"
 #include "scope.bpf.h"
 #include "starts.bpf.h"
 #include "task.bpf.h"

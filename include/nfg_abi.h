@@ -105,6 +105,9 @@ struct nfg_packet {
 #define NFG_TASK_OPENED \
 	0x00800000u /* only between programs: this entry opened the gate, and its stack is wanted */
 
+#define NFG_TASK_POINT \
+	0x00800000u /* in a record without NFG_TASK_EXIT: of a tracepoint, whose number is in func_id */
+
 #define NFG_MARK_ERRORS 1 /* the result is -4095 to -1 */
 #define NFG_MARK_FILTER 2 /* --filter matches */
 

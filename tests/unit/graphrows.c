@@ -9,6 +9,12 @@ static struct func graph_funcs[] = {
 static const struct functab tab = { .funcs = graph_funcs, .cnt = 3 };
 
 struct graph *g;
+static struct point graph_points[] = {
+	{ .name = { "kfree_skb", 9 }, .system = { "skb", 3 } },
+	{ .name = { "sched_switch", 12 }, .system = { "sched", 5 } },
+};
+static const struct pointtab points = { graph_points, 2 };
+
 struct strbuf text;
 uint64_t leaf_begin_ns;
 
@@ -39,7 +45,7 @@ static void put_more(struct row *row)
 
 static void on_row(void *ctx, struct row *row)
 {
-	CHECK((row->kind >= ROW_LOST) == !row->name.len);
+	CHECK((row->kind >= ROW_LOST && row->kind != ROW_POINT) == !row->name.len);
 	strbuf_printf(&text, "%u:", row->cpu);
 	for (uint32_t i = 0; i < row->depth; i++)
 		strbuf_char(&text, '.');
@@ -62,6 +68,10 @@ static void on_row(void *ctx, struct row *row)
 		else
 			strbuf_printf(&text, " %u", (unsigned int)row->duration_ns);
 		break;
+	case ROW_POINT:
+		put_name(row);
+		strbuf_char(&text, '!');
+		break;
 	case ROW_BANNER:
 		strbuf_printf(&text, "%u=>%u", row->prev.tid, row->task.tid);
 		break;
@@ -77,9 +87,11 @@ static void on_row(void *ctx, struct row *row)
 
 void start_graph(uint32_t depth_max)
 {
-	const struct graph_config config = {
-		.functab = &tab, .cpu_cnt = 4, .depth_max = depth_max, .emit = on_row
-	};
+	const struct graph_config config = { .functab = &tab,
+					     .points = &points,
+					     .cpu_cnt = 4,
+					     .depth_max = depth_max,
+					     .emit = on_row };
 
 	CHECK(!graph_new(&g, &config));
 }

@@ -13,9 +13,9 @@ static const struct {
 	const char *word;
 	enum event_kind kind;
 } kinds[] = {
-	{ "lost", EVENT_LOST }, { "torn", EVENT_TORN }, { "gap", EVENT_GAP },
-	{ "out", EVENT_OUT },   { "in", EVENT_IN },     { "doubt", EVENT_DOUBT },
-	{ "sure", EVENT_SURE },
+	{ "lost", EVENT_LOST }, { "torn", EVENT_TORN },   { "gap", EVENT_GAP },
+	{ "out", EVENT_OUT },   { "in", EVENT_IN },       { "doubt", EVENT_DOUBT },
+	{ "sure", EVENT_SURE }, { "point", EVENT_POINT },
 };
 #define KIND_CNT (CNT_OF(kinds))
 
@@ -91,6 +91,16 @@ static void close_call(const struct event *call)
 	open_cnt = open ? cnt : open_cnt;
 }
 
+/* @word: "/tu", or nothing. */
+static void put_flags(struct event *ev, const char *word)
+{
+	CHECK(!*word || *word == '/');
+	for (word += *word == '/'; *word; word++) {
+		CHECK(strchr(FLAGS, *word));
+		ev->flags |= (uint8_t)(1u << (strchr(FLAGS, *word) - FLAGS));
+	}
+}
+
 static void put_call(struct event *ev, const char *word)
 {
 	ev->kind = *word == '}' ? EVENT_EXIT : EVENT_ENTRY;
@@ -101,11 +111,15 @@ static void put_call(struct event *ev, const char *word)
 		CHECK(*word++ == '{');
 	if (ev->kind == EVENT_ENTRY && open_cnt < CNT_OF(opened))
 		opened[open_cnt++] = *ev;
-	CHECK(!*word || *word == '/');
-	for (word += *word == '/'; *word; word++) {
-		CHECK(strchr(FLAGS, *word));
-		ev->flags |= (uint8_t)(1u << (strchr(FLAGS, *word) - FLAGS));
-	}
+	put_flags(ev, word);
+}
+
+static void put_point(struct event *ev, const char *word)
+{
+	char *end;
+
+	ev->func_id = (uint16_t)strtoul(word, &end, 10);
+	put_flags(ev, end);
 }
 
 static void put_event(struct event *ev, const char *word)
@@ -124,6 +138,8 @@ static void put_event(struct event *ev, const char *word)
 	ev->kind = kinds[i].kind;
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN || ev->kind == EVENT_GAP)
 		ev->lost_cnt = strtoull(word + len, NULL, 10);
+	else if (ev->kind == EVENT_POINT)
+		put_point(ev, word + len);
 	else
 		ev->func_id = UINT16_MAX;
 }
@@ -193,6 +209,8 @@ const char *script_text(const struct event *events, size_t cnt)
 		while (kinds[k].kind != ev->kind)
 			k++;
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", kinds[k].word);
+		if (ev->kind == EVENT_POINT)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%u", ev->func_id);
 		if (ev->kind == EVENT_LOST || ev->kind == EVENT_TORN)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%llu",
 						(unsigned long long)ev->lost_cnt);

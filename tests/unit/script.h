@@ -12,6 +12,7 @@
  *   a{/tu          with flags: t EVENT_TREE, u UNSURE, r ROOT, d DROP, m EVENT_MARKED
  *   v5             the number of the values of the next event
  *   lost17 torn5 gap out in doubt sure
+ *   point3 point3/tr  tracepoint number 3, and with flags
  *
  * A script goes on where the one before ended.
  */

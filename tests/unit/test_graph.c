@@ -198,3 +198,21 @@ TEST_ONE(graph_tells_how_long_a_leaf_slept,
 	 check_graph("90 b{ 99 } 100 a{ 110 out 1110 in 1115 }",
 		     "0:beta; 9\n0:alpha; 15 slept 1000\n", "pairs 2"),
 	 CHECK(leaf_begin_ns == 100));
+
+/* As in the kernel's text, a function in which an event happened is no leaf. */
+TEST_ONE(
+	graph_tracepoints_are_between_calls,
+	check_graph(
+		"100 point0 110 a{ 120 point0 130 b{ 140 } 150 b{ 155 point1 160 } 170 } 180 point1",
+		"0:kfree_skb!\n0:alpha{\n0:.kfree_skb!\n0:.beta; 10\n0:.beta{\n0:..sched_switch!\n"
+		"0:.} 10\n0:} 60\n0:sched_switch!\n",
+		"pairs 3"));
+
+/* The call was entered on another CPU; an unknown tracepoint is counted. */
+TEST_ONE(graph_tracepoints_follow_their_task,
+	 check_graph("100 a{ 110 cpu1 point1 120 } 130 point2",
+		     "0:alpha{\n1:.sched_switch!\n1:}alpha 20\n", "pairs 1 bad 1"));
+
+TEST_ONE(graph_tracepoints_deeper_than_the_limit_are_shown_at_it, start_graph(1),
+	 feed("100 a{ 110 b{ 120 c{ 130 point0 140 } 150 } 160 }"),
+	 end_graph("0:alpha{\n0:.kfree_skb!\n0:} 60\n", "pairs 3"));

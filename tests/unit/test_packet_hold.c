@@ -43,6 +43,24 @@ static void check_hold(const char *script, const char *want, uint64_t dropped_cn
 
 TEST_ONE(trees_let_others_pass, check_hold("a{ cpu1 a{/tr }/tr", "123", 0, 0));
 
+TEST(tracepoints_share_the_verdict_on_their_tree)
+{
+	check_hold("a{/tur point0/tu }/tr", "123", 0, 0);
+	check_hold("a{/tur point0/tu }/trd", "", 1, 0);
+}
+
+/* Its tree ends where it begins. */
+TEST(a_tracepoint_outside_every_tree_is_shown_if_its_packet_has_an_owner)
+{
+	check_hold("point0/tr point0/tur a{/tr }/tr", "134", 0, 1);
+}
+
+/* The event of a task says that the open tree is over. */
+TEST(a_tracepoint_of_a_task_ends_a_tree_whose_end_was_lost)
+{
+	check_hold("a{/tur b{/tu point0", "3", 0, 1);
+}
+
 TEST(trees_show_a_late_owner_whole_and_in_place)
 {
 	CHECK_STR(passed("a{/tur cpu1 a{ cpu0 a{/tu"), "");

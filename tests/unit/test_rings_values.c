@@ -240,3 +240,19 @@ TEST(rings_agree_with_a_model_in_any_order_of_writing)
 		check_random(4, 100000, 3000, values_pct); /* rings get full */
 	}
 }
+
+TEST(rings_tell_tracepoints_from_calls)
+{
+	struct side side;
+	struct event ev[2];
+
+	start_with_values(1);
+	side = side_of(0);
+	put_whole(side, 10, 16); /* three arguments and a caller */
+	side.recs[0].task |= NFG_TASK_POINT | NFG_GATE_PACKET | NFG_TREE_ROOT;
+	side.recs[0].func_id = 5;
+	CHECK(read_all(ev, 2) == 1);
+	CHECK(ev[0].kind == EVENT_POINT && ev[0].tid == 16 && ev[0].func_id == 5);
+	CHECK(ev[0].flags == (EVENT_TREE | EVENT_TREE_ROOT));
+	check_values(&ev[0]);
+}

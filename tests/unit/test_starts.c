@@ -142,3 +142,23 @@ TEST(roots_hold_many_tasks)
 
 	CHECK(starts_stats_get(st)->shown_cnt == 39);
 }
+
+TEST(tracepoints_are_shown_below_start_functions)
+{
+	start(true, 0);
+	CHECK_STR(shown("point0 p{ point1 o{ point2 p{ point3 } } point4 }"),
+		  "o{ point2 p{ point3 }p }o");
+}
+
+TEST(tracepoints_below_a_closed_function_are_not_shown)
+{
+	start(false, 0);
+	CHECK_STR(shown("point0 p{ point1 c{ point2 } } point3"), "point0 p{ point1 }p point3");
+}
+
+/* They wait for the return, as the calls do. */
+TEST(tracepoints_of_fast_calls_are_not_shown)
+{
+	start(true, 100);
+	CHECK_STR(shown("10 o{ point0 +50 } +10 o{ point1 +500 }"), "o{ point1 }o");
+}

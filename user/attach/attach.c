@@ -209,9 +209,9 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 {
 	const uint64_t begin_ns = host_time_ns();
 
-	at->own_mode = only_progs			 ? obj->plan.progs :
-		       attach_is_shared(obj->plan.mode) ? obj->plan.fallback :
-							  obj->plan.mode;
+	at->own_mode = only_progs                         ? obj->plan.progs
+		       : attach_is_shared(obj->plan.mode) ? obj->plan.fallback
+							  : obj->plan.mode;
 	for (size_t i = first; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 		int err;
@@ -684,6 +684,96 @@ uint64_t attach_missed(const struct attach *at)
 	const uint64_t cnt = all_missed(at);
 
 	return cnt > at->early_missed_cnt ? cnt - at->early_missed_cnt : 0;
+}
+
+/* ---- programs at tracepoints ---- */
+
+static int point_attach(struct point_links *at, const struct bpfobj *obj,
+			const struct tracepoint *tp, uint32_t id)
+{
+	struct bpf_insn code[TRACEPOINT_INSN_MAX];
+	const bool has_casts = obj->skel->rodata->cfg.has_casts;
+	const uint32_t cast_id = has_casts ? obj->config.want.ids.rdonly_cast : 0;
+	const struct template_spec spec = {
+		.btf_id = tp->btf_id,
+		.func_id = id,
+		.arg_kind = tp->arg_kind,
+		.arg_idx = tp->arg_idx,
+		.arg_cnt = tp->word_cnt ? tp->word_cnt : 1,
+		.code = code,
+		.code_cnt = tracepoint_code(tp, cast_id, code),
+		.logs_verifier = true,
+	};
+	int prog_fd;
+	int link_fd;
+
+	if (fd_list_reserve(&at->progs, 1) || fd_list_reserve(&at->links, 1))
+		return -ENOMEM;
+	prog_fd = template_load(obj, &obj->point, &spec);
+	if (prog_fd < 0)
+		return prog_fd;
+	link_fd = bpf_raw_tracepoint_open(NULL, prog_fd);
+	if (link_fd < 0) {
+		close(prog_fd);
+		return link_fd;
+	}
+	fd_list_add(&at->progs, prog_fd);
+	fd_list_add(&at->links, link_fd);
+	return 0;
+}
+
+int points_attach(struct point_links *at, const struct bpfobj *obj,
+		  const struct tracepoint_list *points)
+{
+	const uint64_t begin_ns = host_time_ns();
+	int last_err = 0;
+
+	for (size_t i = 0; i < points->cnt; i++) {
+		const int err = point_attach(at, obj, &points->items[i], (uint32_t)i);
+
+		if (is_fatal(err))
+			return err;
+		if (!err)
+			continue;
+		last_err = err;
+		log_warn("cannot attach to the tracepoint '%s': %s",
+			 tracepoint_full_name(&points->items[i]), strerror(-err));
+	}
+	if (last_err && !at->links.cnt) {
+		policy_explain(last_err);
+		log_error("none of the tracepoints could be attached");
+		log_hint("-vv shows why for each");
+		return last_err;
+	}
+	if (points->cnt)
+		log_info("attached %zu tracepoints in %" PRIu64 " ms", at->links.cnt,
+			 (host_time_ns() - begin_ns) / 1000000);
+	return 0;
+}
+
+void points_detach(struct point_links *at)
+{
+	fd_list_release(&at->links);
+	fd_list_release(&at->progs);
+}
+
+static uint64_t all_points_missed(const struct point_links *at)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < at->progs.cnt; i++)
+		cnt += loader_missed(at->progs.fds[i]);
+	return cnt;
+}
+
+void points_count_missed(struct point_links *at)
+{
+	at->early_missed_cnt = all_points_missed(at);
+}
+
+uint64_t points_missed(const struct point_links *at)
+{
+	return all_points_missed(at) - at->early_missed_cnt;
 }
 
 /* ---- programs at context switches and interrupts ---- */

@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include "attach/bpfobj.h"
+#include "base/vec.h"
 #include "kernel/kbtf.h"
+#include "kernel/tracepoint.h"
 #include "trace/functab.h"
 
 /* Programs and links at the traced functions. */
@@ -81,6 +83,30 @@ uint64_t attach_missed_at_kprobes(const struct attach *at);
 
 /* attach_missed - calls that the kernel's recursion guard (5.12+) skipped since attach_count_missed. */
 uint64_t attach_missed(const struct attach *at);
+
+/* ---- programs at tracepoints ---- */
+
+/* Zeroed: none. */
+struct point_links {
+	struct fd_list progs;
+	struct fd_list links;
+	uint64_t early_missed_cnt; /* skipped while nothing was to be recorded */
+};
+
+/*
+ * points_attach - attach a program to each of @points (kernel/tracepoint.h), whose index is in its records.
+ *
+ * Call it before switches_attach: at sched_switch the gate is then still that of the task that leaves. A tracepoint that
+ * the kernel refuses is left out with a warning. Return: 0, or -errno, already logged unless -ENOMEM: none is left.
+ * points_detach undoes it.
+ */
+int points_attach(struct point_links *at, const struct bpfobj *obj,
+		  const struct tracepoint_list *points);
+void points_detach(struct point_links *at);
+
+/* points_count_missed, points_missed - as attach_count_missed and attach_missed. */
+void points_count_missed(struct point_links *at);
+uint64_t points_missed(const struct point_links *at);
 
 /* ---- programs at context switches and interrupts ---- */
 

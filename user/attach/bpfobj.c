@@ -38,6 +38,7 @@ struct progs {
 	struct bpf_program *task_switch;         /* at sched_switch, always ... */
 	struct bpf_program *record_switch;       /* ... and after it, with want_switches */
 	struct bpf_program *irqs[PROGS_IRQ_CNT]; /* with follows_irqs; none before 5.12 */
+	struct bpf_program *point;               /* with has_points */
 };
 
 /* outcalls_configure - set the size of the map of calls by function, before it is created. Return: 0 or -errno. */
@@ -258,6 +259,8 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 		.start_exit = start.exit,
 		.task_switch = prog_named(obj, "task_switch", "", slots[slot]),
 	};
+	if (config->has_points)
+		progs.point = prog_named(obj, "point", "", slots[slot]);
 	if (config->want_switches)
 		progs.record_switch = prog_named(obj, "record_switch", "", slots[slot]);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && config->follows_irqs; i++)
@@ -530,6 +533,8 @@ static int bpfobj_configure(struct bpfobj *obj, const struct progs *progs)
 		err = configure_copied(obj, progs->task_switch);
 	if (!err)
 		err = configure_copied(obj, progs->record_switch);
+	if (!err)
+		err = configure_copied(obj, progs->point);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT && !err; i++)
 		err = configure_copied(obj, progs->irqs[i]);
 	if (err)
@@ -594,6 +599,7 @@ static void keep_templates(struct bpfobj *obj, const struct progs *progs,
 	obj->extras = ends_of(&obj->loader, extras);
 	obj->task_switch = loader_kept(&obj->loader, progs->task_switch);
 	obj->record_switch = loader_kept(&obj->loader, progs->record_switch);
+	obj->point = loader_kept(&obj->loader, progs->point);
 	for (uint32_t i = 0; i < PROGS_IRQ_CNT; i++)
 		obj->irqs[i] = loader_kept(&obj->loader, progs->irqs[i]);
 }

@@ -37,15 +37,17 @@ struct ring_buffer;
 struct bpfobj_config {
 	struct nfg_cfg cfg; /* for the programs; bpfobj_load sets self_tgid */
 	struct attach_want want;
-	const struct kbtf *kb;            /* borrowed until bpfobj_load returns */
-	uint64_t buffer_bytes;            /* per CPU; 0: depends on the number of CPUs */
-	struct values *values;            /* with cfg.want_values: receives the values. Borrowed */
-	const struct filter *call_filter; /* with NFG_MARK_FILTER; borrowed */
-	const struct proto_table *protos; /* for the functions; borrowed */
+	const struct kbtf *kb; /* borrowed until bpfobj_load returns */
+	uint64_t buffer_bytes; /* per CPU; 0: depends on the number of CPUs */
+	struct values
+		*values; /* with cfg.want_values or has_points: receives the values. Borrowed */
+	const struct filter *call_filter;       /* with NFG_MARK_FILTER; borrowed */
+	const struct proto_table *protos;       /* for the functions; borrowed */
 	const struct pcapfilter *packet_filter; /* with cfg.by_packet; borrowed */
 	struct kprofile_plan sums;              /* with cfg.sum_up */
 	bool want_switches;                     /* provide bpfobj.record_switch */
 	bool follows_irqs;                      /* provide bpfobj.irqs */
+	bool has_points;   /* provide bpfobj.point; values receives its fields */
 	bool wants_places; /* provide cgroups and network namespaces of tasks */
 };
 
@@ -82,8 +84,9 @@ struct bpfobj {
 	struct bpfobj_ends ends;     /* for plan.mode */
 	struct bpfobj_ends fallback; /* for plan.fallback and plan.progs; empty if there is none */
 	struct bpfobj_ends extras;   /* for plan.extras */
-	struct loader_template task_switch;         /* for switches_attach ... */
-	struct loader_template record_switch;       /* ... empty unless config.want_switches */
+	struct loader_template task_switch;   /* for switches_attach ... */
+	struct loader_template record_switch; /* ... empty unless config.want_switches */
+	struct loader_template point; /* for points_attach; empty unless config.has_points */
 	struct loader_template irqs[PROGS_IRQ_CNT]; /* empty unless config.follows_irqs */
 	uint32_t rec_cnt;                           /* per ring */
 	uint32_t

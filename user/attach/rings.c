@@ -68,6 +68,13 @@ static inline void slot_drop(const struct rings *rs, struct ring_cursor *cur)
 	cur->tail++;
 }
 
+/* Whether the record is of a tracepoint; it always has values. */
+static inline bool is_point(const struct nfg_rec *rec)
+{
+	return rec->func_id != NFG_FUNC_SWITCH &&
+	       (rec->task & (NFG_TASK_POINT | NFG_TASK_EXIT)) == NFG_TASK_POINT;
+}
+
 /* The event of a record, except for marks. */
 static inline void rings_put_event(struct event *ev, const struct ring_cursor *cur,
 				   const struct nfg_rec *rec, uint64_t time_ns,
@@ -140,7 +147,7 @@ static void irq_add(struct irq *irq, const struct nfg_rec *rec)
 	uint32_t call = (uint32_t)rec->frame << 16 | rec->func_id;
 
 	irq->cnt++;
-	if (irq->is_torn)
+	if (irq->is_torn || is_point(rec))
 		return;
 	if (rec->task & NFG_TASK_EXIT)
 		irq_leave(irq, call, rec->task & NFG_TREE_DROP);
@@ -599,6 +606,8 @@ static enum event_kind rings_kind_of(const struct nfg_rec *rec)
 		return rec->task & NFG_TASK_EXIT ? EVENT_SURE : EVENT_DOUBT;
 	if (rec->func_id == NFG_FUNC_SWITCH)
 		return rec->task & NFG_TASK_EXIT ? EVENT_OUT : EVENT_IN;
+	if (is_point(rec))
+		return EVENT_POINT;
 	return rec->task & NFG_TASK_EXIT ? EVENT_EXIT : EVENT_ENTRY;
 }
 
@@ -639,6 +648,8 @@ static void take_event(struct rings *rs, struct ring_cursor *cur, uint64_t time_
 		rs->torn_cnt += ev->lost_cnt;
 		return;
 	}
+	if (kind == EVENT_POINT)
+		rec.task &= ~NFG_TASK_POINT; /* at a call's exit the same bit marks it */
 	rings_put_event(ev, cur, &rec, rec.time_ns, kind, values);
 }
 

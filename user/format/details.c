@@ -131,6 +131,7 @@ struct told {
 struct notes {
 	struct notes_config config;
 	struct value args[PROTO_ARG_MAX];
+	struct proto_texts texts; /* of a tracepoint's fields */
 	struct value ret;
 	struct caller caller;
 	struct caller frames[NFG_STACK_FRAMES + 2];
@@ -340,6 +341,24 @@ static void put_exit(struct notes *nt, struct row *row)
 		row->ret = &nt->ret;
 }
 
+static struct text place_named(void *ctx, uint64_t addr)
+{
+	return retaddr_get(ctx, addr);
+}
+
+static void fill_point(struct notes *nt, struct row *row)
+{
+	const struct notes_config *config = &nt->config;
+	struct call_values call;
+
+	if (!values_get(config->values, row->entry_values, &call))
+		return;
+	row->args = nt->args;
+	row->arg_cnt =
+		proto_fields(config->points, row->func_id, call.args, call.arg_cnt, &config->style,
+			     place_named, config->callers, &nt->texts, nt->args);
+}
+
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 {
 	uint32_t comment_cnt = 0;
@@ -347,6 +366,8 @@ uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 	row->arg_cnt = 0;
 	row->caller = NULL;
 	row->ret = NULL;
+	if (row->kind == ROW_POINT && nt->config.points)
+		fill_point(nt, row);
 	if (row->kind == ROW_ENTRY || row->kind == ROW_LEAF)
 		comment_cnt = put_entry(nt, row, comments);
 	if (row->kind == ROW_LEAF || row->kind == ROW_RETURN)
@@ -404,7 +425,9 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 	*dt = (struct details){ 0 };
 	if (want->values || want->has_filter)
 		err = proto_table_new(&dt->protos);
-	if (err || !want->values)
+	if (!err && want->has_points)
+		err = proto_table_new(&dt->points);
+	if (err || (!want->values && !want->has_points))
 		return err;
 	err = values_new(&dt->values, VALUES_WORD_CNT);
 	if (!err)
@@ -418,6 +441,7 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 		.has_stack = want->has_stack,
 		.values = dt->values,
 		.protos = dt->protos,
+		.points = dt->points,
 		.callers = dt->callers,
 		.srcline = want->srcline,
 	};
@@ -429,6 +453,7 @@ void details_release(struct details *dt)
 	notes_free(dt->notes);
 	retaddr_free(dt->callers);
 	proto_table_free(dt->protos);
+	proto_table_free(dt->points);
 	values_free(dt->values);
 	*dt = (struct details){ 0 };
 }

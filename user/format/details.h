@@ -19,6 +19,7 @@ struct notes;
 struct notes_config {
 	struct values *values;
 	const struct proto_table *protos;
+	const struct proto_table *points; /* types of tracepoints' fields; NULL: none */
 	struct retaddr *callers;
 	struct srcline *srcline; /* NULL: callers have no source lines */
 	struct proto_style style;
@@ -46,6 +47,7 @@ uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);
 struct details {
 	struct values *values;
 	struct proto_table *protos;
+	struct proto_table *points; /* types of tracepoints' fields, by EVENT_POINT's func_id */
 	struct retaddr *callers;
 	struct notes *notes;
 };
@@ -53,6 +55,7 @@ struct details {
 /* What rows show about calls, and the data this needs. Zeroed: nothing. */
 struct details_want {
 	uint32_t values;         /* NFG_WANT_* */
+	bool has_points;         /* there are tracepoints between calls (-e) */
 	bool has_filter;         /* --filter chooses calls: prototypes are always needed */
 	bool has_caller;         /* rows have the return address */
 	bool has_packet;         /* trees begin with their packet */

@@ -18,6 +18,7 @@ struct fmt_ops {
 	struct format_traits traits;
 	size_t size;     /* of the format's own state, zeroed before start */
 	bool has_frames; /* shows the frames of a stack; for others it is a comment */
+	bool has_points; /* shows the fields of a tracepoint; for others it is a comment */
 	/* the others have a table of tasks, or write each name once (calltree.h) */
 	bool forgets_tasks;
 	/* Each returns 0 or -errno. Output is appended to the strbuf given to start. */

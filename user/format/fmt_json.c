@@ -170,6 +170,24 @@ static void json_put_stack(struct jsonw *out, const struct row *row)
 	put_frames(out, row, true);
 }
 
+/* "type" tells such a line from others, for a field of a tracepoint may have any name. */
+static void json_put_point(struct json *json, const struct row *row)
+{
+	const struct fmt_value fields = { .values = row->args, .value_cnt = row->arg_cnt };
+
+	jsonw_key(&json->out, "type");
+	jsonw_string(&json->out, "event");
+	jsonw_key(&json->out, "name");
+	jsonw_text(&json->out, row->name);
+	jsonw_key(&json->out, "system");
+	jsonw_known(&json->out, row->module);
+	jsonw_key(&json->out, "fields");
+	json_put_args(&json->out, &fields);
+	jsonw_key(&json->out, "depth");
+	jsonw_u64(&json->out, row->depth);
+}
+
+/* A row that is neither call nor loss. */
 static int json_put_comment(struct json *json, const struct row *row)
 {
 	struct calltask *task = calltree_task(json->tree, row);
@@ -177,11 +195,15 @@ static int json_put_comment(struct json *json, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	json_begin_line(json);
-	jsonw_key(&json->out, row->frame_cnt ? "stack" : "comment");
-	if (row->frame_cnt)
+	if (row->kind == ROW_POINT) {
+		json_put_point(json, row);
+	} else if (row->frame_cnt) {
+		jsonw_key(&json->out, "stack");
 		json_put_stack(&json->out, row);
-	else
+	} else {
+		jsonw_key(&json->out, "comment");
 		jsonw_text(&json->out, row->text);
+	}
 	json_put_times(json, row);
 	jsonw_key(&json->out, "cpu");
 	jsonw_u64(&json->out, row->cpu);
@@ -219,7 +241,7 @@ static int json_row(void *self, const struct row *row)
 		keep_host(json);
 	if (row->kind == ROW_LOST)
 		json_put_lost(json, row);
-	if (row->kind == ROW_COMMENT)
+	if (row->kind == ROW_COMMENT || row->kind == ROW_POINT)
 		return json_put_comment(json, row);
 	return calltree_row(json->tree, row);
 }
@@ -248,6 +270,7 @@ const struct fmt_ops fmt_json = {
 		    .is_of_facts = true },
 	.size = sizeof(struct json),
 	.has_frames = true,
+	.has_points = true,
 	.forgets_tasks = true,
 	.start = json_start,
 	.row = json_row,

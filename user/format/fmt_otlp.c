@@ -15,14 +15,16 @@
 
 #define OTLP_EVENTS_MAX 64
 
+#define NAME_BYTES      64
+
 struct otlp_event {
 	uint64_t span; /* number of its span; 0: not known yet */
 	uint32_t
 		track; /* while span is 0: it belongs to the next outermost call of this track's task */
-	bool is_waiting;  /* for its span's end, or for that call */
-	bool is_alone;    /* it cannot wait: write it as a span before the next otlp_event_new */
-	const char *name; /* a literal */
-	uint64_t time_ns; /* of the trace's clock */
+	bool is_waiting; /* for its span's end, or for that call */
+	bool is_alone;   /* it cannot wait: write it as a span before the next otlp_event_new */
+	char name[NAME_BYTES];    /* a copy: names of a recording may be gone when the span ends */
+	uint64_t time_ns;         /* of the trace's clock */
 	struct strbuf attributes; /* JSON, by otlp_text() and others */
 	struct jsonw json;        /* writes the attributes */
 };
@@ -578,7 +580,7 @@ static void otlp_put_lost(struct otlp *o, const struct row *row)
 	const struct otlp_cpu *cpu = row->cpu < o->cpu_cnt ? &o->cpus[row->cpu] : NULL;
 	struct otlp_event *event = otlp_event_new(&o->events, cpu ? cpu->span : 0);
 
-	event->name = "lost events";
+	snprintf(event->name, sizeof(event->name), "lost events");
 	event->time_ns = calltree_time(o->tree, row);
 	otlp_int(&event->json, "cpu.logical_number", row->cpu);
 	if (row->lost_cnt)
@@ -587,6 +589,25 @@ static void otlp_put_lost(struct otlp *o, const struct row *row)
 		put_alone(o, (struct owner){ 0 }, event, cpu ? cpu->trace : 0, cpu ? cpu->span : 0);
 }
 
+static void name_event(struct otlp_event *event, const struct row *row)
+{
+	const struct text name = row->kind == ROW_POINT ? row->name
+				 : row->frame_cnt       ? text_from("stack")
+							: text_from("comment");
+
+	snprintf(event->name, sizeof(event->name), "%.*s", (int)name.len, name.ptr);
+}
+
+/* The attributes of a tracepoint: its system, and its fields under their names. */
+static void otlp_put_point(struct jsonw *line, const struct row *row)
+{
+	if (row->module.len)
+		otlp_text(line, "netfgraph.system", row->module);
+	for (uint32_t i = 0; i < row->arg_cnt; i++)
+		otlp_value(line, "netfgraph.field.", row->args[i].name, &row->args[i]);
+}
+
+/* A row that is neither call nor loss. */
 static int otlp_put_comment(struct otlp *o, const struct row *row)
 {
 	struct calltask *task = calltree_task(o->tree, row);
@@ -600,10 +621,12 @@ static int otlp_put_comment(struct otlp *o, const struct row *row)
 		event = otlp_event_for_next(&o->events, task->track);
 	else
 		event = otlp_event_new(&o->events, span);
-	event->name = row->frame_cnt ? "stack" : "comment";
+	name_event(event, row);
 	event->time_ns = calltree_time(o->tree, row);
 	otlp_int(&event->json, "cpu.logical_number", row->cpu);
-	if (row->frame_cnt)
+	if (row->kind == ROW_POINT)
+		otlp_put_point(&event->json, row);
+	else if (row->frame_cnt)
 		otlp_stack(&event->json, row);
 	else
 		otlp_text(&event->json, "netfgraph.comment", row->text);
@@ -655,7 +678,7 @@ static int otlp_row(void *self, const struct row *row)
 		make_file_id(o, row);
 	if (row->kind == ROW_LOST)
 		otlp_put_lost(o, row);
-	if (row->kind == ROW_COMMENT)
+	if (row->kind == ROW_COMMENT || row->kind == ROW_POINT)
 		return otlp_put_comment(o, row);
 	err = calltree_row(o->tree, row);
 	return !err && row_is_call(row) ? note_open_call(o, row) : err;
@@ -688,6 +711,7 @@ const struct fmt_ops fmt_otlp = {
 	.traits = { .name = "otlp", .wants_process = true, .has_values = true },
 	.size = sizeof(struct otlp),
 	.has_frames = true,
+	.has_points = true,
 	.forgets_tasks = true,
 	.start = otlp_start,
 	.row = otlp_row,

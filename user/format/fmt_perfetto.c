@@ -230,18 +230,22 @@ static void perfetto_put_value(struct strbuf *out, const struct value *value)
 		protobuf_string(out, ANNOTATION_STRING, value_text(value, bytes));
 }
 
+/* A value under its name; @member: of the message that has it. */
+static void put_named(struct strbuf *out, uint32_t member, const struct value *value)
+{
+	size_t mark = protobuf_begin(out, member);
+
+	protobuf_string(out, ANNOTATION_NAME,
+			value->name.len ? value->name : (struct text){ "value", 5 });
+	perfetto_put_value(out, value);
+	protobuf_end(out, mark);
+}
+
 /* A value for each argument, under its name. */
 static void perfetto_put_args(struct strbuf *out, const struct fmt_value *args)
 {
-	for (uint32_t i = 0; i < args->value_cnt; i++) {
-		const struct value *value = &args->values[i];
-		size_t mark = protobuf_begin(out, ANNOTATION_DICT);
-
-		protobuf_string(out, ANNOTATION_NAME,
-				value->name.len ? value->name : (struct text){ "value", 5 });
-		perfetto_put_value(out, value);
-		protobuf_end(out, mark);
-	}
+	for (uint32_t i = 0; i < args->value_cnt; i++)
+		put_named(out, ANNOTATION_DICT, &args->values[i]);
 }
 
 static void put_annotation(struct strbuf *out, size_t idx, const struct fmt_value *value)
@@ -650,8 +654,10 @@ static void perfetto_on_end(void *ctx, struct calltask *task, struct call *call)
 }
 
 /* An event of a type without a function; len 0: an end. */
-static void perfetto_put_event(struct perfetto *pf, uint64_t type, uint64_t uuid, uint64_t time_ns,
-			       struct text name)
+/* @fields: annotations, @field_cnt of them. */
+static void perfetto_put_event_with(struct perfetto *pf, uint64_t type, uint64_t uuid,
+				    uint64_t time_ns, struct text name, const struct value *fields,
+				    uint32_t field_cnt)
 {
 	size_t packet = perfetto_packet(pf, FLAG_NEEDS_STATE);
 	size_t event;
@@ -662,8 +668,16 @@ static void perfetto_put_event(struct perfetto *pf, uint64_t type, uint64_t uuid
 	protobuf_uint(pf->out, EVENT_TRACK_UUID, uuid);
 	if (name.len)
 		protobuf_string(pf->out, EVENT_NAME, name);
+	for (uint32_t i = 0; i < field_cnt; i++)
+		put_named(pf->out, EVENT_ANNOTATIONS, &fields[i]);
 	protobuf_end(pf->out, event);
 	protobuf_end(pf->out, packet);
+}
+
+static void perfetto_put_event(struct perfetto *pf, uint64_t type, uint64_t uuid, uint64_t time_ns,
+			       struct text name)
+{
+	perfetto_put_event_with(pf, type, uuid, time_ns, name, NULL, 0);
 }
 
 /* Put a loss: events of the CPU are missing between its last row and this one. */
@@ -697,7 +711,7 @@ static void perfetto_put_lost(struct perfetto *pf, const struct row *row)
 	tracks->last_ns = end_ns;
 }
 
-/* Put a comment on the track of the task's innermost call or, outside calls, of the task. */
+/* Put a comment or a tracepoint on the track of the task's innermost call or, outside calls, of the task. */
 static int perfetto_put_comment(struct perfetto *pf, const struct row *row)
 {
 	struct calltask *task = calltree_task(pf->tree, row);
@@ -707,9 +721,11 @@ static int perfetto_put_comment(struct perfetto *pf, const struct row *row)
 		return -ENOMEM;
 	perfetto_name_task(pf, task, task->call_cnt > 0);
 	call = task->call_cnt ? &task->calls[task->call_cnt - 1] : NULL;
-	perfetto_put_event(pf, TYPE_INSTANT,
-			   call ? perfetto_call_uuid(task, call) : perfetto_task_uuid(task),
-			   calltree_time(pf->tree, row), row->text);
+	perfetto_put_event_with(pf, TYPE_INSTANT,
+				call ? perfetto_call_uuid(task, call) : perfetto_task_uuid(task),
+				calltree_time(pf->tree, row),
+				row->kind == ROW_POINT ? row->name : row->text, row->args,
+				row->arg_cnt);
 	return 0;
 }
 
@@ -795,7 +811,7 @@ static int perfetto_row(void *self, const struct row *row)
 	}
 	if (row->kind == ROW_LOST)
 		perfetto_put_lost(pf, row);
-	if (row->kind == ROW_COMMENT)
+	if (row->kind == ROW_COMMENT || row->kind == ROW_POINT)
 		return perfetto_put_comment(pf, row);
 	err = calltree_row(pf->tree, row);
 	perfetto_note_time(pf, row);
@@ -829,6 +845,7 @@ const struct fmt_ops fmt_perfetto = {
 		    .wants_process = true,
 		    .has_values = true },
 	.size = sizeof(struct perfetto),
+	.has_points = true,
 	.start = perfetto_start,
 	.row = perfetto_row,
 	.finish = perfetto_finish,

@@ -67,17 +67,23 @@ void format_free(struct format *f)
 	free(f);
 }
 
-/* A stack, for formats that have no frames, as a comment. */
+/* A stack or a tracepoint as a comment, for formats that have neither frames nor fields. */
 static struct row comment_of(struct format *f, const struct row *row)
 {
 	struct row comment = *row;
 
 	strbuf_reset(&f->stack);
-	strbuf_str(&f->stack, "stack: ");
-	render_frames(row->frames, row->frame_cnt, " <-", &f->stack);
+	if (row->kind == ROW_POINT) {
+		render_point(row, &f->stack);
+	} else {
+		strbuf_str(&f->stack, "stack: ");
+		render_frames(row->frames, row->frame_cnt, " <-", &f->stack);
+	}
 	f->out->failed |= f->stack.failed;
 	comment.text = (struct text){ f->stack.ptr, f->stack.len };
+	comment.kind = ROW_COMMENT;
 	comment.frame_cnt = 0;
+	comment.arg_cnt = 0;
 	return comment;
 }
 
@@ -86,7 +92,8 @@ int format_row(struct format *f, const struct row *row)
 	struct row comment;
 	int err;
 
-	if (row->frame_cnt && !f->ops->has_frames) {
+	if ((row->frame_cnt && !f->ops->has_frames) ||
+	    (row->kind == ROW_POINT && !f->ops->has_points)) {
 		comment = comment_of(f, row);
 		row = &comment;
 	}
@@ -185,6 +192,7 @@ const struct fmt_ops fmt_text = {
 		    .is_of_tables = true,
 		    .is_of_facts = true },
 	.size = sizeof(struct text_format),
+	.has_points = true,
 	.start = text_start,
 	.row = text_row,
 	.finish = text_finish,

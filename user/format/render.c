@@ -108,6 +108,7 @@ void paint_row(struct strbuf *out, size_t start, const struct row *row)
 		cnt += find_error(out, row, spans + cnt);
 		break;
 	case ROW_COMMENT:
+	case ROW_POINT:
 		cnt = comment_text(out, start, spans);
 		break;
 	case ROW_LOST:
@@ -269,6 +270,22 @@ static char *render_put_args(char *p, const struct value *args, uint32_t cnt)
 	return p;
 }
 
+static char *put_point(char *p, const struct row *row)
+{
+	p = render_put_text(p, row->name);
+	*p++ = ':';
+	for (uint32_t i = 0; i < row->arg_cnt; i++) {
+		const struct value *field = &row->args[i];
+
+		*p++ = ' ';
+		p = render_put_text(p, field->name);
+		if (field->name.len)
+			*p++ = '=';
+		p = render_put_value(p, field);
+	}
+	return p;
+}
+
 static size_t args_size_max(const struct value *args, uint32_t cnt)
 {
 	size_t size = 0;
@@ -306,6 +323,12 @@ void render_args(const struct value *args, uint32_t cnt, struct strbuf *out)
 {
 	if (strbuf_reserve(out, args_size_max(args, cnt)))
 		out->len = (size_t)(render_put_args(out->ptr + out->len, args, cnt) - out->ptr);
+}
+
+void render_point(const struct row *row, struct strbuf *out)
+{
+	if (strbuf_reserve(out, row->name.len + 1 + args_size_max(row->args, row->arg_cnt)))
+		out->len = (size_t)(put_point(out->ptr + out->len, row) - out->ptr);
 }
 
 void render_frames(const struct caller *frames, uint32_t cnt, const char *between,
@@ -570,6 +593,15 @@ static char *render_put_comment(char *p, struct render *r, const struct row *row
 	return PUT_LITERAL(p, " */");
 }
 
+/* As the kernel's text of an event: "kfree_skb: skbaddr=0xffff... reason=NO_SOCKET". */
+static char *render_put_point(char *p, struct render *r, const struct row *row)
+{
+	p = put_blanks(p, *comment_indent(r, row->cpu));
+	p = PUT_LITERAL(p, "/* ");
+	p = put_point(p, row);
+	return PUT_LITERAL(p, " */");
+}
+
 /* The kernel's print_graph_comment() indents by the depth of the last call that it printed, a signed number. */
 static void remember_indent(struct render *r, const struct row *row)
 {
@@ -650,6 +682,8 @@ static char *render_put_row(char *p, struct render *r, const struct row *row)
 		break;
 	case ROW_COMMENT:
 		return render_put_comment(put_no_duration(put_prologue(p, r, row), r), r, row);
+	case ROW_POINT:
+		return render_put_point(put_no_duration(put_prologue(p, r, row), r), r, row);
 	case ROW_LOST:
 		return render_put_lost(p, row);
 	case ROW_BANNER:
@@ -728,7 +762,9 @@ void render_row(struct render *r, const struct row *row, struct strbuf *out)
 		out->failed |= r->cleaned.failed;
 		row = &copy;
 	}
-	max = row_size_max(row, row->kind == ROW_COMMENT ? *comment_indent(r, row->cpu) : 0);
+	max = row_size_max(row, row->kind == ROW_COMMENT || row->kind == ROW_POINT
+					? *comment_indent(r, row->cpu)
+					: 0);
 	if (out->cap - out->len < max && !strbuf_reserve(out, max))
 		return;
 	p = render_put_row(out->ptr + out->len, r, row);

@@ -61,6 +61,9 @@ struct text value_text(const struct value *value, char bytes[VALUE_TEXT_MAX]);
 /* render_args - append arguments as the kernel lists them: "skb=0xffff888003a1e400, len=23". */
 void render_args(const struct value *args, uint32_t cnt, struct strbuf *out);
 
+/* render_point - append the text of a ROW_POINT as the kernel has it: "kfree_skb: skbaddr=0xffff888003a1e400 ...". */
+void render_point(const struct row *row, struct strbuf *out);
+
 /* render_frames - append a stack, @between its places: "f+0x1/0x2 (net/core/dev.c:12)". */
 void render_frames(const struct caller *frames, uint32_t cnt, const char *between,
 		   struct strbuf *out);

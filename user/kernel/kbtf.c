@@ -118,8 +118,7 @@ static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 	return type && btf_is_composite(type) && !strcmp(name_of(btf, type), name);
 }
 
-/* The kind of a pointer to struct sock or sk_buff, or to what a BPF program calls them in its context. */
-static uint8_t arg_kind(const struct btf *btf, uint32_t type_id, enum kbtf_owner owner)
+uint8_t kbtf_packet_kind(const struct btf *btf, uint32_t type_id, enum kbtf_owner owner)
 {
 	if (points_to(btf, type_id, owner == KBTF_PROG_SOCK ? "bpf_sock" : "sock"))
 		return NFG_ARG_SK;
@@ -147,7 +146,7 @@ static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
 	const struct btf_param *param = btf_params(proto);
 
 	for (unsigned int i = 0; i < btf_vlen(proto); i++) {
-		uint8_t kind = arg_kind(btf, param[i].type, owner);
+		uint8_t kind = kbtf_packet_kind(btf, param[i].type, owner);
 
 		if (kind > shape->arg_kind) {
 			shape->arg_kind = kind;
@@ -436,6 +435,11 @@ static int member_find_at(const struct btf *btf, uint32_t id, const char *name, 
 static int member_find(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id)
 {
 	return member_find_at(btf, id, name, member_id, 0);
+}
+
+int kbtf_field(const struct btf *btf, uint32_t id, const char *member, uint32_t *type_id)
+{
+	return member_find(btf, id, member, type_id);
 }
 
 const struct btf *kbtf_base(const struct kbtf *kb)

@@ -113,6 +113,13 @@ struct kbtf_member {
 bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *member,
 			struct kbtf_member *out);
 
+/*
+ * kbtf_field - the member @member of the struct or union @id; includes members of unnamed structs in it.
+ *
+ * @type_id: set to the member's type. Return: its offset in bytes, or -ENOENT.
+ */
+int kbtf_field(const struct btf *btf, uint32_t id, const char *member, uint32_t *type_id);
+
 /* kbtf_member_type - the name of the type of member @member in vmlinux's struct @name, or NULL. */
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
 
@@ -139,6 +146,12 @@ const struct btf_type *kbtf_proto(const struct kbtf *kb, const struct kbtf_func 
 
 /* kbtf_shape - the shape of @func, computed on each call because most functions are never queried. */
 struct kbtf_shape kbtf_shape(const struct kbtf *kb, const struct kbtf_func *func);
+
+/*
+ * kbtf_packet_kind - enum nfg_arg_kind of an argument of the type @type_id: a pointer to struct sock or sk_buff, or to
+ * what a BPF program calls them in its context.
+ */
+uint8_t kbtf_packet_kind(const struct btf *btf, uint32_t type_id, enum kbtf_owner owner);
 
 /* kbtf_has_arg - whether one of @func's arguments is a pointer to the struct @name. */
 bool kbtf_has_arg(const struct kbtf *kb, const struct kbtf_func *func, const char *name);

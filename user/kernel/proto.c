@@ -1,7 +1,9 @@
 #include "kernel/proto.h"
 
+#include <arpa/inet.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -411,7 +413,7 @@ static bool take_type(struct cursor *c, const struct proto_table *table, struct 
 	if (!proto_take(c, &byte, sizeof(byte)))
 		return false;
 	*type = (struct proto_type){ .kind = byte & 15, .bytes = byte >> 4 };
-	if (type->kind > PROTO_OTHER || !prototab_has_width(type->bytes))
+	if (type->kind >= PROTO_KIND_CNT || !prototab_has_width(type->bytes))
 		return false;
 	if (type->kind != PROTO_ENUM)
 		return true;
@@ -624,6 +626,124 @@ void proto_named_enum(const struct proto_table *table, uint32_t func_id, const c
 		strbuf_str(out, name);
 		strbuf_char(out, '=');
 		strbuf_add(out, value.ptr, value.len);
+	}
+}
+
+/* ---- fields of tracepoints ---- */
+
+/* The value of big-endian bytes. */
+static uint64_t from_be(const struct proto_type *type, uint64_t word)
+{
+	return __builtin_bswap64(word << (64 - 8u * type->bytes));
+}
+
+static void set_unsigned(struct value *out, uint64_t number)
+{
+	set_int(out, (int64_t)number);
+	if ((int64_t)number >= 0)
+		return;
+	out->kind = VALUE_TEXT;
+	out->form = FORM_UNSIGNED;
+}
+
+static void set_text(struct value *out, const char *text, size_t len)
+{
+	out->kind = VALUE_TEXT;
+	out->form = FORM_TEXT;
+	out->text = (struct text){ text, len };
+}
+
+/* Bytes that end a row or a word become '_'. */
+static void set_chars(struct value *out, const uint64_t words[2], char *text)
+{
+	size_t len;
+
+	memcpy(text, words, 16);
+	len = strnlen(text, 16);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < 0x20 || text[i] > 0x7e)
+			text[i] = '_';
+	}
+	set_text(out, len ? text : "-", len ? len : 1);
+}
+
+static void set_address(struct value *out, int family, const uint64_t *words, char *text)
+{
+	inet_ntop(family, words, text, PROTO_FIELD_TEXT);
+	set_text(out, text, strlen(text));
+}
+
+/* @text: PROTO_FIELD_TEXT bytes. */
+static void set_field(struct value *out, const struct proto_table *table,
+		      const struct proto_type *type, const uint64_t *words,
+		      const struct proto_style *style, char *text)
+{
+	switch (type->kind) {
+	case PROTO_DECIMAL:
+		set_unsigned(out, prototab_cut(words[0], type->bytes));
+		break;
+	case PROTO_BE:
+		set_unsigned(out, from_be(type, words[0]));
+		break;
+	case PROTO_BE_HEX:
+		set_hex(out, from_be(type, words[0]));
+		break;
+	case PROTO_IPV4:
+		set_address(out, AF_INET, words, text);
+		break;
+	case PROTO_IPV6:
+		set_address(out, AF_INET6, words, text);
+		break;
+	case PROTO_CHARS:
+		set_chars(out, words, text);
+		break;
+	case PROTO_CODE:
+		set_pointer(out, words[0], style);
+		break;
+	default:
+		set_arg(out, table, type, words[0], style);
+		if (type->kind == PROTO_ENUM && out->text.len)
+			set_text(out, out->text.ptr, out->text.len);
+	}
+}
+
+uint32_t proto_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
+		      size_t cnt, const struct proto_style *style,
+		      struct text (*place)(void *ctx, uint64_t addr), void *ctx,
+		      struct proto_texts *texts, struct value *out)
+{
+	const struct proto *proto = proto_table_get(table, id);
+	size_t at = 0;
+	uint32_t i;
+
+	for (i = 0; proto && i < proto->arg_cnt; i++) {
+		const struct proto_arg *arg = &proto->args[i];
+		const uint32_t word_cnt = proto_kind_words(arg->type.kind);
+		struct text name = { 0 };
+
+		if (cnt - at < word_cnt)
+			break;
+		out[i] = (struct value){ .name = arg->name };
+		set_field(&out[i], table, &arg->type, words + at, style, texts->bytes[i]);
+		if (arg->type.kind == PROTO_CODE && place && words[at])
+			name = place(ctx, words[at]);
+		if (name.len && name.ptr[0] != '?')
+			set_text(&out[i], name.ptr, name.len);
+		at += word_cnt;
+	}
+	return i;
+}
+
+void proto_code_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
+		       size_t cnt, void (*visit)(void *ctx, uint64_t addr), void *ctx)
+{
+	const struct proto *proto = proto_table_get(table, id);
+	size_t at = 0;
+
+	for (uint32_t i = 0; proto && i < proto->arg_cnt; i++) {
+		if (at < cnt && words[at] && proto->args[i].type.kind == PROTO_CODE)
+			visit(ctx, words[at]);
+		at += proto_kind_words(proto->args[i].type.kind);
 	}
 }
 
@@ -852,6 +972,101 @@ static int type_read(struct proto_table *table, const struct btf *btf, uint32_t 
 	else
 		out->kind = btf_int_encoding(type) & BTF_INT_SIGNED ? PROTO_SIGNED : PROTO_UNSIGNED;
 	return 0;
+}
+
+int prototab_type(struct proto_table *table, const struct btf *btf, uint32_t type_id,
+		  struct proto_type *type)
+{
+	return type_read(table, btf, type_id, type);
+}
+
+/* Set @type to the enum @key if the table has it. */
+static bool knows_enum(const struct proto_table *table, const void *key, struct proto_type *type)
+{
+	for (uint32_t i = 0; i < table->enum_cnt; i++) {
+		if (table->enums[i].key != key)
+			continue;
+		type->enum_id = (uint16_t)(i + 1);
+		return true;
+	}
+	return false;
+}
+
+static int end_enum(struct proto_table *table, struct proto_enum *en, int err,
+		    struct proto_type *type)
+{
+	if (err) {
+		free(en->enumerators);
+		return err;
+	}
+	prototab_enum_end(table);
+	type->enum_id = (uint16_t)table->enum_cnt;
+	return 0;
+}
+
+static bool has_room(const struct proto_table *table, uint32_t cnt)
+{
+	return table->enum_cnt < PROTOTAB_ENUM_MAX &&
+	       cnt <= PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt;
+}
+
+int prototab_named(struct proto_table *table, const void *key, uint8_t bytes,
+		   const struct proto_name *names, uint32_t cnt, struct proto_type *type)
+{
+	struct proto_enum *en;
+	int err = 0;
+
+	*type = (struct proto_type){ .kind = PROTO_ENUM, .bytes = bytes };
+	if (knows_enum(table, key, type) || !has_room(table, cnt))
+		return 0;
+	en = prototab_enum_begin(table, cnt);
+	if (!en)
+		return -ENOMEM;
+	en->key = key;
+	en->bytes = bytes;
+	for (uint32_t i = 0; i < cnt && !err; i++) {
+		struct text name = { names[i].name, strlen(names[i].name) };
+
+		err = prototab_keep(table, name, &name);
+		if (!err)
+			put_enumerator(en, names[i].value, name);
+	}
+	return end_enum(table, en, err, type);
+}
+
+int prototab_stripped(struct proto_table *table, const struct btf *btf,
+		      const struct btf_type *btf_type, const char *prefix, struct proto_type *type)
+{
+	const void *key = (const char *)btf_type + 1; /* not the key of the enum with whole names */
+	const uint32_t cnt = btf_vlen(btf_type);
+	struct proto_enum *en;
+	int err = 0;
+
+	*type = (struct proto_type){ .kind = PROTO_ENUM, .bytes = (uint8_t)btf_type->size };
+	if (knows_enum(table, key, type) || !has_room(table, cnt))
+		return 0;
+	en = prototab_enum_begin(table, cnt);
+	if (!en)
+		return -ENOMEM;
+	en->key = key;
+	en->bytes = type->bytes;
+	en->is_signed = btf_kflag(btf_type);
+	for (uint32_t i = 0; i < cnt && !err; i++) {
+		struct text name =
+			name_at(btf, btf_is_enum64(btf_type) ? btf_enum64(btf_type)[i].name_off
+							     : btf_enum(btf_type)[i].name_off);
+		const size_t len = strlen(prefix);
+
+		if (name.len <= len)
+			continue;
+		if (!memcmp(name.ptr, prefix, len))
+			name = (struct text){ name.ptr + len, name.len - len };
+		err = prototab_keep(table, name, &name);
+		if (!err)
+			put_enumerator(en, prototab_cut(enumerator_value(btf_type, i), en->bytes),
+				       name);
+	}
+	return end_enum(table, en, err, type);
 }
 
 static int args_read(struct proto_table *table, const struct btf *btf, const struct btf_type *type,

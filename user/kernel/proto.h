@@ -22,6 +22,15 @@ enum proto_kind {
 	PROTO_BOOL,
 	PROTO_ENUM,
 	PROTO_OTHER, /* a type without a scalar value: ?0x... */
+	/* Only fields of tracepoints (proto_fields): */
+	PROTO_DECIMAL, /* unsigned, shown in decimal */
+	PROTO_BE,      /* the same, big-endian */
+	PROTO_BE_HEX,  /* unsigned, big-endian */
+	PROTO_IPV4,
+	PROTO_IPV6,  /* two words */
+	PROTO_CHARS, /* two words: up to 16 bytes of text, padded with NULs */
+	PROTO_CODE,  /* an address in a function */
+	PROTO_KIND_CNT,
 };
 
 struct proto_type {
@@ -134,6 +143,35 @@ int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len)
 uint32_t proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
 		    size_t cnt, const struct proto_style *style, struct value *out);
 
+#define PROTO_FIELD_TEXT 48 /* bytes for any address or name */
+
+/* Texts of values that no table has. */
+struct proto_texts {
+	char bytes[PROTO_ARG_MAX][PROTO_FIELD_TEXT];
+};
+
+/* proto_kind_words - the number of words that a field of the kind takes. */
+static inline uint32_t proto_kind_words(uint8_t kind)
+{
+	return kind == PROTO_IPV6 || kind == PROTO_CHARS ? 2 : 1;
+}
+
+/*
+ * proto_fields - the fields of the tracepoint @id, of which @table has types, as text shows them: numbers, names of
+ * enumerators, addresses.
+ *
+ * Fields whose words are missing are left out. @place: names an address of code, its text outlives @out; NULL: they are
+ * shown as numbers. @texts: has texts of @out. @out: room for PROTO_ARG_MAX. Return: their number.
+ */
+uint32_t proto_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
+		      size_t cnt, const struct proto_style *style,
+		      struct text (*place)(void *ctx, uint64_t addr), void *ctx,
+		      struct proto_texts *texts, struct value *out);
+
+/* proto_code_fields - call @visit with each word that is an address in a function. */
+void proto_code_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
+		       size_t cnt, void (*visit)(void *ctx, uint64_t addr), void *ctx);
+
 /*
  * proto_named_enum - append " reason=SKB_DROP_REASON_NO_SOCKET" for the argument @name, if it is an enum and the
  * enumerator is known.
@@ -182,6 +220,29 @@ int prototab_keep(struct proto_table *table, struct text name, struct text *out)
  */
 struct proto_enum *prototab_enum_begin(struct proto_table *table, uint32_t cnt);
 void prototab_enum_end(struct proto_table *table);
+
+/*
+ * prototab_named - set @type to an enum of @bytes bytes with @cnt values, in ascending order.
+ *
+ * @key: identifies the enum in this table; a known key needs no values. Return: 0 or -ENOMEM; without room for its
+ * values the enum is unknown.
+ */
+struct proto_name {
+	uint64_t value;
+	const char *name;
+};
+int prototab_named(struct proto_table *table, const void *key, uint8_t bytes,
+		   const struct proto_name *names, uint32_t cnt, struct proto_type *type);
+
+/*
+ * prototab_stripped - as prototab_named, with the values of BTF's enum @btf_type, whose names lose @prefix.
+ */
+int prototab_stripped(struct proto_table *table, const struct btf *btf,
+		      const struct btf_type *btf_type, const char *prefix, struct proto_type *type);
+
+/* prototab_type - the type @type_id of @btf. Return: 0 or -ENOMEM. */
+int prototab_type(struct proto_table *table, const struct btf *btf, uint32_t type_id,
+		  struct proto_type *type);
 
 /* prototab_add - add the next function; the table must own its names already. Return: 0 or -errno. */
 int prototab_add(struct proto_table *table, const struct proto *proto);

@@ -22,6 +22,7 @@
 #include "options/manual.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
+#include "recording/recfile.h"
 
 #define OPT_LONG_BASE 256 /* getopt's value of a long option is this + its index in the table */
 
@@ -504,6 +505,7 @@ struct details_want wants_details(const struct opts *opts)
 {
 	return (struct details_want){
 		.values = wants_values(opts),
+		.has_points = opts->events.cnt != 0 && !opts->input_path,
 		.has_filter = opts->filter != NULL,
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
@@ -521,10 +523,13 @@ struct details_want wants_details(const struct opts *opts)
 struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 {
 	struct opts here = *opts;
+	struct details_want want;
 
 	if (opts->verb == VERB_REPORT)
 		graphopts_recorded(&here, shown);
-	return wants_details(&here);
+	want = wants_details(&here);
+	want.has_points = shown & RECFILE_SHOWS_POINTS;
+	return want;
 }
 
 /* The reason why options need to see every call. */

@@ -70,6 +70,7 @@ struct opts {
 	struct str_list notrace_funcs;
 	struct str_list graph_funcs;
 	struct str_list nograph_funcs;
+	struct str_list events; /* -e */
 	struct str_list latency_funcs;
 	int latency_by;          /* enum latency_by */
 	struct str_list presets; /* names that preset_find knows */

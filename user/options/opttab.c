@@ -438,6 +438,10 @@ const struct opt_def opt_defs[] = {
 	{ 'g', "nograph-funcs", "FUNC", TEXTS(nograph_funcs), SELECTS,
 	  "Leave this function and everything below it out of the graph; repeatable. A warning says if it is not "
 	  "traced." },
+	{ 'e', "event", "GLOB", TEXTS(events), SHOWS | OF(VERB_RECORD) | OF(VERB_LIST),
+	  "Show tracepoints of the kernel between the calls, as comments at their place in the graph: skb:kfree_skb, "
+	  "'tcp:*', sched_switch; repeatable. Each is SYSTEM:NAME, or NAME alone. They are in scope as calls are. "
+	  "'list -e' shows which there are, with their fields. With report: only these." },
 	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "Print the graph only for packets that match, in tcpdump syntax (pcap-filter(7)), for example 'tcp port "
@@ -709,6 +713,7 @@ const struct selector selectors[] = {
 	{ "-g", FIELD(nograph_funcs, struct str_list), SELECTS_EVENTS,
 	  .events_why = "calls below some functions are excluded (--nograph-funcs)" },
 	{ "--preset", FIELD(presets, struct str_list), SELECTS_BY_STARTS },
+	{ "-e", FIELD(events, struct str_list) },
 	{ "--packet", FIELD(packet.insn_cnt, uint32_t), SELECTS_BY_STARTS | SELECTS_EVENTS,
 	  .events_why = "packets select calls (--packet)" },
 	{ "--slower-than", FIELD(starts.slower_ns, uint64_t), SELECTS_AT_RETURN | SELECTS_EVENTS,

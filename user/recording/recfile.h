@@ -22,7 +22,7 @@
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* readers refuse any other */
-#define RECFILE_VERSION_MINOR 8 /* a higher minor version may have chunks that older readers skip */
+#define RECFILE_VERSION_MINOR 9 /* a higher minor version may have chunks that older readers skip */
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
@@ -54,6 +54,7 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 #define RECFILE_SHOWS_CALLER  (1u << 3)
 #define RECFILE_SHOWS_PACKET  (1u << 4)
 #define RECFILE_SHOWS_STACK   (1u << 5)
+#define RECFILE_SHOWS_POINTS  (1u << 6) /* the recording has tracepoints (-e); since 1.9 */
 
 /* How the recording was made; since 1.4. Strings are cut to fit, and NUL-terminated. */
 struct recfile_made {
@@ -81,6 +82,8 @@ struct recfile_summary {
 /* ---- writing ---- */
 
 struct recfile_writer;
+
+struct proto_table;
 
 struct recfile_config {
 	const char *path; /* for outfile_open; NULL: write to fd, which the caller keeps */
@@ -121,6 +124,13 @@ int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab
 
 /* recfile_writer_types - write a piece from proto_table_pack; in order, before the events. */
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
+
+/*
+ * recfile_writer_points - write the tracepoints, which later events refer to by their index in @points. Call it once.
+ * @types: of their fields.
+ */
+int recfile_writer_points(struct recfile_writer *w, const struct pointtab *points,
+			  const struct proto_table *types);
 
 /* recfile_writer_renamed - the name of @tid may change with one of the coming events. */
 void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid);
@@ -200,6 +210,8 @@ enum recfile_kind {
 	RECFILE_MADE,  /* once, right after the host, or never */
 	RECFILE_FUNCS, /* the table has grown */
 	RECFILE_TYPES,
+	RECFILE_POINTS, /* the table of tracepoints has grown */
+	RECFILE_POINT_TYPES,
 	RECFILE_CALLERS,
 	RECFILE_NAMES,
 	RECFILE_PROCESSES,
@@ -240,7 +252,7 @@ struct recfile_item {
 	const struct event *events;              /* EVENTS: at most RECFILE_BATCH_CNT */
 	const struct recfile_made *made;         /* MADE; valid as long as the reader */
 	const struct recfile_summary *summary;   /* SUMMARY */
-	const void *types; /* TYPES: a piece of cnt bytes for proto_table_unpack */
+	const void *types; /* TYPES, POINT_TYPES: a piece of cnt bytes for proto_table_unpack */
 	const struct recfile_caller *callers; /* CALLERS */
 	const struct leftout *leftout;        /* LEFTOUT: its functions are in the table */
 };
@@ -284,5 +296,8 @@ const struct recfile_host *recfile_reader_host(const struct recfile_reader *r);
 
 /* recfile_reader_functab - the functions known so far; the table does not move while it grows. */
 const struct functab *recfile_reader_functab(const struct recfile_reader *r);
+
+/* recfile_reader_points - the same for tracepoints. */
+const struct pointtab *recfile_reader_points(const struct recfile_reader *r);
 
 #endif

@@ -67,7 +67,9 @@ static int write_tables(struct recorder *rec)
 	if (!err)
 		err = recfile_writer_funcs(rec->writer, rec->config.functab);
 
-	if (!err && details->values)
+	if (!err && details->points)
+		err = recfile_writer_points(rec->writer, rec->config.points, details->points);
+	if (!err && details->values && details->protos)
 		err = proto_table_pack(details->protos, RECFILE_CHUNK_MAX, put_types, rec->writer);
 	return err;
 }
@@ -367,7 +369,7 @@ static bool is_too_old(const struct flightfile *f, const struct chunk_head *head
 static bool is_table(const struct chunk_head *head)
 {
 	return head->type == CHUNK_HOST || head->type == CHUNK_MADE || head->type == CHUNK_FUNC ||
-	       head->type == CHUNK_TYPES;
+	       head->type == CHUNK_TYPES || head->type == CHUNK_PNTS || head->type == CHUNK_FLDS;
 }
 
 /* The file begins where its events do, not at the beginning of the first segment. */

@@ -22,6 +22,7 @@ struct recorder_config {
 	char *const *command;            /* the traced command; NULL: none */
 	const struct recfile_made *made; /* filled in before recorder_begin */
 	const struct functab *functab;
+	const struct pointtab *points;
 	const struct details *details;
 	struct comms *comms;
 	uint32_t cpu_cnt;

@@ -34,7 +34,9 @@ struct recfile_reader {
 	struct recfile_made made;
 	struct functab functab;
 	size_t func_cap;
-	char **pools; /* the functions' strings, one for each FUNC chunk */
+	struct pointtab points;
+	size_t point_cap;
+	char **pools; /* the functions' and tracepoints' strings, one for each FUNC and PNTS chunk */
 	size_t pool_cnt;
 	size_t pool_cap;
 	struct recfile_summary summary;
@@ -111,6 +113,30 @@ static int recread_events_end(struct recfile_reader *r)
 	return 0;
 }
 
+/* @words: the @cnt words of an EXTRA_POINT. Return: whether they are valid. */
+static bool read_point(struct recfile_reader *r, const uint64_t *words, uint32_t cnt,
+		       struct event *ev)
+{
+	struct call_values call;
+
+	if (cnt < POINT_WORDS || !values_unpack(words + POINT_WORDS, cnt - POINT_WORDS, &call))
+		return false;
+	*ev = (struct event){
+		.time_ns = words[0],
+		.tid = (uint32_t)words[1],
+		.func_id = (uint16_t)words[2],
+		.frame = (uint16_t)(words[2] >> 16),
+		.cpu = (uint32_t)(words[1] >> 32),
+		.kind = EVENT_POINT,
+	};
+	if (words[1] >> 32 >= r->host.cpu_cnt || ev->tid > NFG_TASK_TID ||
+	    ev->func_id >= r->points.cnt)
+		return false;
+	if (r->values)
+		ev->values = values_put(r->values, &call);
+	return true;
+}
+
 /* Return: the number of events made, 0 or 1; -1: invalid word. */
 static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
@@ -131,7 +157,11 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
 		ev[-1].values = values_put(r->values, &call);
+	if (kind == EXTRA_POINT && !read_point(r, words, cnt, ev))
+		return -1;
 	r->word_at += cnt;
+	if (kind == EXTRA_POINT)
+		return 1;
 	if (mark == EVENT_ENTRY || cnt < MARK_WORDS)
 		return 0;
 	*ev = (struct event){
@@ -376,6 +406,7 @@ void recfile_reader_free(struct recfile_reader *r)
 		free(r->pools[i]);
 	free(r->pools);
 	free(r->functab.funcs);
+	free(r->points.points);
 	free(r->callers);
 	free(r->events);
 	free(r->buf);
@@ -406,6 +437,11 @@ const struct recfile_host *recfile_reader_host(const struct recfile_reader *r)
 const struct functab *recfile_reader_functab(const struct recfile_reader *r)
 {
 	return &r->functab;
+}
+
+const struct pointtab *recfile_reader_points(const struct recfile_reader *r)
+{
+	return &r->points;
 }
 
 /* ---- chunks other than events ---- */
@@ -475,6 +511,21 @@ static bool is_printable(const char *str, size_t len, char least)
 	return true;
 }
 
+/* Make room for @func_cnt functions and @point_cnt tracepoints. */
+static int grow_tables(struct recfile_reader *r, uint32_t func_cnt, uint32_t point_cnt,
+		       size_t bytes, char **pool)
+{
+	*pool = malloc(bytes);
+	if (!*pool || VEC_RESERVE(r->functab.funcs, r->func_cap, r->functab.cnt + func_cnt) ||
+	    VEC_RESERVE(r->points.points, r->point_cap, r->points.cnt + point_cnt) ||
+	    VEC_RESERVE(r->pools, r->pool_cap, r->pool_cnt + 1)) {
+		free(*pool);
+		return recread_fail(r, -ENOMEM, "out of memory");
+	}
+	r->pools[r->pool_cnt++] = *pool;
+	return 0;
+}
+
 /* Copy a string to *pool, which advances. */
 static struct text pool_text(char **pool, const char *str, size_t len)
 {
@@ -486,42 +537,80 @@ static struct text pool_text(char **pool, const char *str, size_t len)
 	return text;
 }
 
+/* The head of a chunk with names, the first of which has the number @first_id. */
+static int read_names_head(struct recfile_reader *r, struct span *s, size_t first_id,
+			   struct funcs_head *head)
+{
+	if (!recread_take(s, head, sizeof(*head)) || head->first_id != first_id)
+		return recread_damaged(r, "the functions do not continue the previous ones");
+	/* each takes at least four bytes and a letter */
+	if (!head->cnt || head->cnt > NFG_FUNC_CNT - head->first_id ||
+	    head->cnt > (size_t)(s->end - s->at) / 5)
+		return recread_damaged(r, "an impossible number of functions");
+	return 0;
+}
+
+/* The next two names. */
+static int read_two_names(struct recfile_reader *r, struct span *s, char **pool, struct text *first,
+			  struct text *second)
+{
+	uint16_t lens[2];
+
+	if (!recread_take(s, lens, sizeof(lens)) || s->end - s->at < lens[0] + lens[1])
+		return recread_damaged(r, "the functions are cut");
+	if (!lens[0] || !is_printable(s->at, (size_t)lens[0] + lens[1], '!'))
+		return recread_damaged(r, "a function without a proper name");
+	if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
+		return recread_damaged(r, "a function's name longer than any kernel's");
+	*first = pool_text(pool, s->at, lens[0]);
+	*second = pool_text(pool, s->at + lens[0], lens[1]);
+	s->at += lens[0] + lens[1];
+	return 0;
+}
+
 static int read_funcs(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	struct funcs_head head;
 	char *pool;
+	int err = read_names_head(r, &s, r->functab.cnt, &head);
 
-	if (!recread_take(&s, &head, sizeof(head)) || head.first_id != r->functab.cnt)
-		return recread_damaged(r, "the functions do not continue the previous ones");
-	/* each takes at least four bytes and a letter */
-	if (!head.cnt || head.cnt > NFG_FUNC_CNT - head.first_id ||
-	    head.cnt > (size_t)(s.end - s.at) / 5)
-		return recread_damaged(r, "an impossible number of functions");
-	pool = malloc((size_t)(s.end - s.at));
-	if (!pool || VEC_RESERVE(r->functab.funcs, r->func_cap, r->functab.cnt + head.cnt) ||
-	    VEC_RESERVE(r->pools, r->pool_cap, r->pool_cnt + 1)) {
-		free(pool);
-		return recread_fail(r, -ENOMEM, "out of memory");
-	}
-	r->pools[r->pool_cnt++] = pool;
+	if (!err)
+		err = grow_tables(r, head.cnt, 0, (size_t)(s.end - s.at), &pool);
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < head.cnt; i++) {
-		struct func *func;
-		uint16_t lens[2];
+		struct func *func = &r->functab.funcs[head.first_id + i];
+		struct text name;
+		struct text module;
 
-		if (!recread_take(&s, lens, sizeof(lens)) || s.end - s.at < lens[0] + lens[1])
-			return recread_damaged(r, "the functions are cut");
-		if (!lens[0] || !is_printable(s.at, (size_t)lens[0] + lens[1], '!'))
-			return recread_damaged(r, "a function without a proper name");
-		if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
-			return recread_damaged(r, "a function's name longer than any kernel's");
-		func = &r->functab.funcs[head.first_id + i];
+		err = read_two_names(r, &s, &pool, &name, &module);
+		if (err)
+			return err;
 		*func = (struct func){ 0 };
-		func_set_name(func, pool_text(&pool, s.at, lens[0]),
-			      pool_text(&pool, s.at + lens[0], lens[1]));
-		s.at += lens[0] + lens[1];
+		func_set_name(func, name, module);
 	}
 	r->functab.cnt += head.cnt;
 	item->kind = RECFILE_FUNCS;
+	return 0;
+}
+
+static int read_points(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	struct funcs_head head;
+	char *pool;
+	int err = read_names_head(r, &s, r->points.cnt, &head);
+
+	if (!err)
+		err = grow_tables(r, 0, head.cnt, (size_t)(s.end - s.at), &pool);
+	for (uint32_t i = 0; !err && i < head.cnt; i++) {
+		struct point *point = &r->points.points[head.first_id + i];
+
+		err = read_two_names(r, &s, &pool, &point->name, &point->system);
+	}
+	if (err)
+		return err;
+	r->points.cnt += head.cnt;
+	item->kind = RECFILE_POINTS;
 	return 0;
 }
 
@@ -674,6 +763,14 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_TYPES:
 		*item = (struct recfile_item){ .kind = RECFILE_TYPES,
+					       .cnt = head->bytes,
+					       .types = s.at };
+		break;
+	case CHUNK_PNTS:
+		err = read_points(r, s, item);
+		break;
+	case CHUNK_FLDS:
+		*item = (struct recfile_item){ .kind = RECFILE_POINT_TYPES,
 					       .cnt = head->bytes,
 					       .types = s.at };
 		break;

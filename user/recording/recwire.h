@@ -25,6 +25,8 @@
 #define CHUNK_PROC  CHUNK_TYPE('P', 'R', 'O', 'C')
 #define CHUNK_PLAC  CHUNK_TYPE('P', 'L', 'A', 'C')
 #define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
+#define CHUNK_PNTS  CHUNK_TYPE('P', 'N', 'T', 'S')
+#define CHUNK_FLDS  CHUNK_TYPE('F', 'L', 'D', 'S')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
 
@@ -104,16 +106,18 @@ enum extra_kind {
 	EXTRA_DOUBT = 5,
 	EXTRA_SURE = 6,
 	EXTRA_TORN = 7,
+	EXTRA_POINT = 8, /* POINT_WORDS words, and those of values_pack */
 };
 
-#define MARK_WORDS 2u
+#define MARK_WORDS  2u
+#define POINT_WORDS 3u /* as those of a mark, and point 16, frame 16 */
 
-#define SLOT_CNT   256u
-#define DELTA_MAX  ((1u << 21) - 1)
-#define TIME_MAX   ((INT64_C(1) << 60) - 1)
-#define LOST_MAX   ((UINT64_C(1) << 48) - 1)
-#define CPU_MASK   (NFG_CPU_CNT - 1)
-#define NO_CPU     UINT32_MAX
+#define SLOT_CNT    256u
+#define DELTA_MAX   ((1u << 21) - 1)
+#define TIME_MAX    ((INT64_C(1) << 60) - 1)
+#define LOST_MAX    ((UINT64_C(1) << 48) - 1)
+#define CPU_MASK    (NFG_CPU_CNT - 1)
+#define NO_CPU      UINT32_MAX
 
 _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16, "file format");
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");

@@ -11,6 +11,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "kernel/ktext.h"
+#include "kernel/proto.h"
 #include "recording/recwire.h"
 
 /* ---- writer state ---- */
@@ -36,6 +37,8 @@ struct recfile_writer {
 	uint64_t bytes; /* length of the whole chunks passed to the file */
 	uint32_t cpu_cnt;
 	size_t func_cnt;
+	size_t point_cnt;
+	const struct proto_table *point_types; /* borrowed */
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
 	uint32_t (*process)(void *ctx, uint32_t tid, uint64_t time_ns);
 	struct task_place (*place)(void *ctx, uint32_t tid, uint64_t time_ns);
@@ -281,18 +284,61 @@ static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 	return err;
 }
 
+/* The name of the event's task precedes it. */
+static int name_task(struct recfile_writer *w, const struct event *ev)
+{
+	return w->is_named[ev->tid / 8] & 1u << ev->tid % 8 ? 0 : find_task(w, ev);
+}
+
+struct place_visit {
+	struct recfile_writer *w;
+	int err;
+};
+
+static void on_place(void *ctx, uint64_t addr)
+{
+	struct place_visit *visit = ctx;
+
+	if (!visit->err)
+		visit->err = recwrite_add_caller(visit->w, addr);
+}
+
+/* One extra with the values in it: readers before 1.9 skip it, and would take separate ones for the last call's. */
+static int recwrite_put_point(struct recfile_writer *w, const struct event *ev)
+{
+	struct place_visit visit = { .w = w };
+	struct call_values call = { 0 };
+	uint64_t *words;
+	uint32_t cnt;
+	int err = name_task(w, ev);
+
+	if (err)
+		return err;
+	if (w->values)
+		values_get(w->values, ev->values, &call);
+	words = &w->chunk.words[w->word_cnt];
+	cnt = POINT_WORDS + values_pack(&call, words + 1 + POINT_WORDS);
+	words[0] = OP_EXTRA | EXTRA_POINT << 3 | (uint64_t)cnt << 16;
+	words[1] = ev->time_ns;
+	words[2] = ev->tid | (uint64_t)ev->cpu << 32;
+	words[3] = ev->func_id | (uint64_t)ev->frame << 16;
+	w->word_cnt += 1 + cnt;
+	if (w->point_types)
+		proto_code_fields(w->point_types, ev->func_id, call.args, call.arg_cnt, on_place,
+				  &visit);
+	return visit.err;
+}
+
 static int recwrite_put_call(struct recfile_writer *w, const struct event *ev)
 {
 	uint32_t idx = ev->cpu % SLOT_CNT;
 	struct slot *slot = &w->slots[idx];
 	uint64_t delta;
+	int err;
 
-	if (!(w->is_named[ev->tid / 8] & 1u << ev->tid % 8)) {
-		int err = find_task(w, ev);
-
-		if (err)
-			return err;
-	}
+	err = name_task(w, ev);
+	if (err)
+		return err;
 	if (slot->cpu != ev->cpu || slot->tid != ev->tid) {
 		*slot = (struct slot){ ev->cpu, ev->tid };
 		recwrite_put_word(w, OP_SLOT, idx | ev->cpu << 8 | (uint64_t)ev->tid << 29);
@@ -302,7 +348,7 @@ static int recwrite_put_call(struct recfile_writer *w, const struct event *ev)
 			  idx | delta << 8 | (uint64_t)ev->func_id << 29 |
 				  (uint64_t)ev->frame << 45);
 	if (ev->values) {
-		int err = recwrite_put_values(w, ev);
+		err = recwrite_put_values(w, ev);
 
 		if (err) /* the chunk remains unwritten, and the caller counts the event */
 			return err;
@@ -338,7 +384,9 @@ static void note_mark(struct open_marks *open, const struct event *ev)
 
 static bool event_is_bad(const struct recfile_writer *w, const struct event *ev)
 {
-	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_TORN)
+	if (ev->cpu >= w->cpu_cnt || ev->kind > EVENT_POINT)
+		return true;
+	if (ev->kind == EVENT_POINT && ev->func_id >= w->point_cnt)
 		return true;
 	if (ev->kind == EVENT_LOST)
 		return false;
@@ -364,6 +412,8 @@ static int recwrite_put_event(struct recfile_writer *w, const struct event *ev)
 	}
 	if (!err && event_is_call(ev))
 		return recwrite_put_call(w, ev);
+	if (!err && ev->kind == EVENT_POINT)
+		return recwrite_put_point(w, ev);
 	note_mark(&w->open_marks[ev->cpu], ev);
 	if (err)
 		return err;
@@ -683,44 +733,70 @@ int recfile_writer_summary(struct recfile_writer *w, const struct recfile_summar
 
 /* ---- functions and types ---- */
 
-int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab)
+/* Two names: of a function and its module, or of a tracepoint and its system. */
+struct two_names {
+	struct text first;
+	struct text second;
+};
+
+static struct two_names names_of_func(const void *table, size_t id)
+{
+	const struct func *func = &((const struct functab *)table)->funcs[id];
+
+	return (struct two_names){ func->name, func->module };
+}
+
+static struct two_names names_of_point(const void *table, size_t id)
+{
+	const struct point *point = &((const struct pointtab *)table)->points[id];
+
+	return (struct two_names){ point->name, point->system };
+}
+
+static int put_names(struct recfile_writer *w, uint32_t type, size_t cnt, const void *table,
+		     struct two_names (*names_of)(const void *table, size_t id))
 {
 	struct {
 		struct chunk_head head;
 		struct funcs_head funcs;
 		char strings[FUNCS_BYTES];
 	} *out = malloc(sizeof(*out));
-	size_t cnt = functab->cnt < NFG_FUNC_CNT ? functab->cnt : NFG_FUNC_CNT;
 	size_t id = 0;
 
 	if (!out)
 		return -ENOMEM;
-	w->func_cnt = cnt;
 	while (id < cnt && !w->err) {
 		char *p = out->strings;
 
 		out->funcs.first_id = (uint32_t)id;
 		for (; id < cnt; id++) {
-			const struct func *func = &functab->funcs[id];
-			uint16_t lens[2] = { (uint16_t)func->name.len, (uint16_t)func->module.len };
+			const struct two_names names = names_of(table, id);
+			uint16_t lens[2] = { (uint16_t)names.first.len,
+					     (uint16_t)names.second.len };
 			size_t left = sizeof(out->strings) - (size_t)(p - out->strings);
 
 			if (left < sizeof(lens) + lens[0] + lens[1] + 8)
 				break;
 			memcpy(p, lens, sizeof(lens));
-			memcpy(p + sizeof(lens), func->name.ptr, lens[0]);
+			memcpy(p + sizeof(lens), names.first.ptr, lens[0]);
 			if (lens[1])
-				memcpy(p + sizeof(lens) + lens[0], func->module.ptr, lens[1]);
+				memcpy(p + sizeof(lens) + lens[0], names.second.ptr, lens[1]);
 			p += sizeof(lens) + lens[0] + lens[1];
 		}
 		out->funcs.cnt = (uint32_t)id - out->funcs.first_id;
-		recwrite_chunk(w, &out->head, CHUNK_FUNC, (size_t)(p - (char *)&out->funcs));
+		recwrite_chunk(w, &out->head, type, (size_t)(p - (char *)&out->funcs));
 	}
 	free(out);
 	return w->err;
 }
 
-int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len)
+int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab)
+{
+	w->func_cnt = functab->cnt < NFG_FUNC_CNT ? functab->cnt : NFG_FUNC_CNT;
+	return put_names(w, CHUNK_FUNC, w->func_cnt, functab, names_of_func);
+}
+
+static int put_types(struct recfile_writer *w, uint32_t type, const void *bytes, size_t len)
 {
 	struct chunk_head *head = malloc(sizeof(*head) + len + 8);
 	int err;
@@ -728,9 +804,30 @@ int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len
 	if (!head)
 		return -ENOMEM;
 	memcpy(head + 1, bytes, len);
-	err = w->err ? w->err : recwrite_chunk(w, head, CHUNK_TYPES, len);
+	err = w->err ? w->err : recwrite_chunk(w, head, type, len);
 	free(head);
 	return err;
+}
+
+int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len)
+{
+	return put_types(w, CHUNK_TYPES, bytes, len);
+}
+
+static int put_fields(void *ctx, const void *bytes, size_t len)
+{
+	return put_types(ctx, CHUNK_FLDS, bytes, len);
+}
+
+int recfile_writer_points(struct recfile_writer *w, const struct pointtab *points,
+			  const struct proto_table *types)
+{
+	int err;
+
+	w->point_cnt = points->cnt < NFG_FUNC_CNT ? points->cnt : NFG_FUNC_CNT;
+	w->point_types = types;
+	err = put_names(w, CHUNK_PNTS, w->point_cnt, points, names_of_point);
+	return err ? err : proto_table_pack(types, RECFILE_CHUNK_MAX, put_fields, w);
 }
 
 int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)

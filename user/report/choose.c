@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "base/verdict.h"
 #include "format/details.h"
+#include "kernel/tracepoint.h"
 #include "options/opts.h"
 #include "options/opttab.h"
 #include "report/pipeline.h"
@@ -915,7 +916,8 @@ static uint64_t value_match_missed_cnt(const struct value_match *vm)
 
 struct choose_events {
 	struct choose_events_config config;
-	bool *is_chosen; /* by func_id */
+	bool *is_chosen;       /* by func_id */
+	bool *is_point_chosen; /* the same of tracepoints */
 	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL without -C */
 	uint8_t *is_away;
 	struct functab functab;
@@ -972,6 +974,45 @@ static int funcs_choose(struct choose_events *ch)
 	return err;
 }
 
+/* Mark the tracepoints of the recording that match @glob. Return: whether there is one. */
+static bool points_match(struct choose_events *ch, const char *glob)
+{
+	const struct pointtab *points = ch->config.points;
+	bool has_any = false;
+
+	for (size_t i = 0; points && i < points->cnt; i++) {
+		const struct point *point = &points->points[i];
+
+		if (!tracepoint_matches(glob, point->system.ptr, point->name.ptr))
+			continue;
+		ch->is_point_chosen[i] = has_any = true;
+	}
+	return has_any;
+}
+
+/* Without -e all of them. */
+static int points_choose(struct choose_events *ch)
+{
+	const struct str_list *globs = &ch->config.opts->events;
+	const size_t cnt = ch->config.points ? ch->config.points->cnt : 0;
+
+	ch->is_point_chosen = calloc(cnt + 1, sizeof(*ch->is_point_chosen));
+	if (!ch->is_point_chosen)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		ch->is_point_chosen[i] = !globs->cnt;
+	for (size_t i = 0; i < globs->cnt; i++) {
+		if (points_match(ch, globs->items[i]))
+			continue;
+		log_error("'%s': no tracepoint of the recording matches '%s'", ch->config.path,
+			  globs->items[i]);
+		log_hint(cnt ? "without -e it shows all that were recorded"
+			     : "record -e records tracepoints; this recording has none");
+		return VERDICT_NOTHING;
+	}
+	return 0;
+}
+
 static int filter_check(struct choose_events *ch)
 {
 	const struct opts *opts = ch->config.opts;
@@ -1023,6 +1064,8 @@ int choose_events_new(struct choose_events **out, const struct choose_events_con
 	if (!err)
 		err = funcs_choose(ch);
 	if (!err)
+		err = points_choose(ch);
+	if (!err)
 		err = starts_choose(ch);
 	if (err)
 		choose_events_free(ch);
@@ -1040,6 +1083,7 @@ void choose_events_free(struct choose_events *ch)
 	free(ch->kinds);
 	free(ch->functab.funcs);
 	free(ch->is_chosen);
+	free(ch->is_point_chosen);
 	free(ch->is_away);
 	free(ch->kept);
 	free(ch);
@@ -1090,6 +1134,8 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 		return true;
 	if (event_is_call(ev) &&
 	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
+		return false;
+	if (ev->kind == EVENT_POINT && !ch->is_point_chosen[ev->func_id])
 		return false;
 	/* calls may be missing whatever name the task has by then */
 	return taskfilter_has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&

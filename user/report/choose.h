@@ -58,7 +58,7 @@ int choose_rows_finish(struct choose_rows *cr);
 /* ---- events of a recording ---- */
 
 /*
- * Selects the events of a recording that the options show: by function (-T, -N), CPU (-C), task (--tid, --comm), and
+ * Selects the events of a recording that the options show: by function (-T, -N) or tracepoint (-e), CPU (-C), task (--tid, --comm), and
  * by the calls above them (-G, -g, --preset, --slower-than, --errors-only, --filter). The result is as if nothing
  * else had been recorded.
  */
@@ -67,6 +67,7 @@ struct choose_events;
 struct choose_events_config {
 	const struct opts *opts;
 	const struct functab *functab; /* of the recording */
+	const struct pointtab *points; /* the same */
 	const struct details *details; /* values, for --errors-only and --filter; may be NULL */
 	const char *path;              /* of the recording, for messages */
 	/* The name of a task at @time_ns, for --comm. */

@@ -188,6 +188,7 @@ static int make_stages(struct pipeline *pl)
 	const struct pipeline_config *config = &pl->config;
 	const struct graph_config graph = {
 		.functab = config->functab,
+		.points = config->points,
 		.cpu_cnt = config->cpu_cnt,
 		.depth_max = config->depth_max,
 		.emit = on_row,

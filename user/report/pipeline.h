@@ -42,6 +42,7 @@ struct gate {
 struct pipeline_config {
 	const struct trace_facts *facts;
 	const struct functab *functab; /* NULL: only rows come, no events */
+	const struct pointtab *points; /* NULL: no tracepoints */
 	uint32_t cpu_cnt;              /* of the events */
 	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
 	bool holds_packets;            /* some events are EVENT_TREE_UNSURE */

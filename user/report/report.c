@@ -163,6 +163,7 @@ static int replayrec_choice_begin(struct recording *rec)
 	const struct choose_events_config config = {
 		.opts = rec->config->opts,
 		.functab = recfile_reader_functab(rec->reader),
+		.points = recfile_reader_points(rec->reader),
 		.details = rec->config->details,
 		.path = rec->config->path,
 		.comm = report_comm_of,
@@ -217,6 +218,7 @@ static int on_host(struct recording *rec)
 	const struct pipeline_config config = {
 		.facts = &rec->facts,
 		.functab = recfile_reader_functab(rec->reader),
+		.points = recfile_reader_points(rec->reader),
 		.cpu_cnt = host->cpu_cnt,
 		.depth_max = rec->config->depth_max,
 		.gate = { .feed = choice_feed, .ctx = rec },
@@ -252,13 +254,15 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 	const struct details *details = rec->config->details;
 	int err = 0;
 
-	if (item->kind == RECFILE_CALLERS && item->cnt)
+	if (item->kind == RECFILE_CALLERS && item->cnt && !(rec->shown & RECFILE_SHOWS_POINTS))
 		rec->shown |= RECFILE_SHOWS_CALLER;
-	if (!details || !details->protos)
+	if (!details)
 		return 0;
-	if (item->kind == RECFILE_TYPES)
+	if (item->kind == RECFILE_TYPES && details->protos)
 		err = proto_table_unpack(details->protos, item->types, item->cnt);
-	else
+	else if (item->kind == RECFILE_POINT_TYPES && details->points)
+		err = proto_table_unpack(details->points, item->types, item->cnt);
+	else if (item->kind == RECFILE_CALLERS && details->callers)
 		for (size_t i = 0; i < item->cnt && !err; i++)
 			err = retaddr_add(details->callers, item->callers[i].addr,
 					  item->callers[i].name);
@@ -339,6 +343,7 @@ static int report_on_item(struct recording *rec, const struct recfile_item *item
 		comms_trim(rec->comms);
 		return 0;
 	case RECFILE_TYPES:
+	case RECFILE_POINT_TYPES:
 	case RECFILE_CALLERS:
 		return on_details(rec, item);
 	case RECFILE_EVENTS:

@@ -327,6 +327,7 @@ static struct recorder_config sink_recorder_config(const struct sink_recording_c
 	return (struct recorder_config){
 		.command = config->opts->command,
 		.functab = config->functab,
+		.points = config->points,
 		.details = config->details,
 		.comms = config->comms,
 		.made = config->made,

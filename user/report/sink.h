@@ -115,6 +115,7 @@ int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns);
 struct sink_recording_config {
 	const struct opts *opts;
 	const struct functab *functab;
+	const struct pointtab *points;
 	const struct details *details;
 	struct comms *comms;
 	const struct recfile_made *made; /* filled in before begin_file */

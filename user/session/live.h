@@ -48,8 +48,10 @@ struct session {
 	struct taskscope *scope;
 	struct facts facts;
 	struct functab functab;
-	struct reach_graph *graph; /* of calls, with --learn; else NULL */
-	struct srcline *srcline;   /* NULL: no --source */
+	struct tracepoint_list tracepoints; /* of -e */
+	struct pointtab points;             /* the same */
+	struct reach_graph *graph;          /* of calls, with --learn; else NULL */
+	struct srcline *srcline;            /* NULL: no --source */
 	struct details details;
 	/* the path of an event, from the rings to the sink */
 	struct event *events;  /* BATCH_CNT */
@@ -62,6 +64,7 @@ struct session {
 	/* the kernel's side */
 	struct bpfobj bpfobj;
 	struct switches switches;
+	struct point_links point_links;
 	struct kprofile kprofile; /* instead of events, with sums_up */
 	struct kprofile_stats kprofile_stats;
 	bool sums_up;

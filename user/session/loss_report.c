@@ -164,7 +164,8 @@ static bool has_seen_nothing(const struct loss_report_sources *from)
 
 uint64_t loss_report_guard_cnt(const struct loss_report_sources *from)
 {
-	return attach_missed(from->attach) + rings_doubt_cnt(&from->bpfobj->rings);
+	return attach_missed(from->attach) + points_missed(from->point_links) +
+	       rings_doubt_cnt(&from->bpfobj->rings);
 }
 
 /*

@@ -25,6 +25,7 @@ struct loss_report {
 struct loss_report_sources {
 	const struct bpfobj *bpfobj;
 	const struct attach *attach;
+	const struct point_links *point_links;
 	const struct pipeline *pipeline;
 	const struct starts *starts; /* NULL: none asked for */
 	const struct values *values; /* NULL: none asked for */

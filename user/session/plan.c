@@ -8,6 +8,7 @@
 #include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/verdict.h"
 #include "kernel/probe.h"
 #include "options/opts.h"
 #include "options/opttab.h"
@@ -165,6 +166,38 @@ int plan_srcline(struct srcline **out, const struct opts *opts)
 {
 	*out = NULL;
 	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
+}
+
+int plan_points(struct tracepoint_list *out, const struct opts *opts, const struct facts *facts)
+{
+	const char *missed = NULL;
+	const char *near;
+	int err;
+
+	if (!opts->events.cnt)
+		return 0;
+	err = tracepoint_find(out, facts->kbtf, &opts->events, &missed);
+	if (err || !missed)
+		return err;
+	near = tracepoint_suggest(facts->kbtf, missed);
+	log_error("no tracepoint matches '%s'", missed);
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint("netfgraph list -e '*' lists the kernel's tracepoints");
+	return VERDICT_NOTHING;
+}
+
+int plan_point_fields(struct tracepoint_list *list, const struct facts *facts,
+		      struct proto_table *types)
+{
+	const struct kernel_ids ids = kernel_ids_find(facts->kbtf);
+	const bool has_casts = ids.rdonly_cast && ids.skb_type && ids.sock_type;
+	int err = 0;
+
+	for (size_t i = 0; i < list->cnt && !err; i++)
+		err = tracepoint_fields(&list->items[i], facts->kbtf, has_casts, types);
+	return err;
 }
 
 bool plan_attach_is_long(const struct opts *opts, const struct attach_shares *shares, char *out,

@@ -9,6 +9,7 @@
 #include "kernel/ksyms.h"
 #include "kernel/ktext.h"
 #include "kernel/srcline.h"
+#include "kernel/tracepoint.h"
 #include "options/opts.h"
 #include "select/select.h"
 
@@ -46,6 +47,16 @@ bool plan_attach_is_long(const struct opts *opts, const struct attach_shares *sh
  */
 int plan_rules(struct select_rules *rules, const struct opts *opts, const struct facts *facts);
 void plan_rules_release(struct select_rules *rules);
+
+/*
+ * plan_points - the tracepoints of -e; none without it. Return: 0, -ENOMEM, or VERDICT_NOTHING, already logged: a pattern
+ * matches none. Caller releases the list.
+ */
+int plan_points(struct tracepoint_list *out, const struct opts *opts, const struct facts *facts);
+
+/* plan_point_fields - find the fields of @list; see tracepoint_fields. Return: 0 or -errno. */
+int plan_point_fields(struct tracepoint_list *list, const struct facts *facts,
+		      struct proto_table *types);
 
 /* plan_srcline - create the srcline for --source; *@out is NULL without that option. Return: as srcline_new. */
 int plan_srcline(struct srcline **out, const struct opts *opts);

@@ -601,6 +601,7 @@ static void tell_lost(struct session *ses)
 	const struct loss_report_sources from = {
 		.bpfobj = &ses->bpfobj,
 		.attach = ses->attach,
+		.point_links = &ses->point_links,
 		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
 		.event_cnt = ses->event_cnt,
 		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
@@ -661,6 +662,7 @@ static int trace(struct session *ses)
 	int err;
 
 	attach_count_missed(ses->attach);
+	points_count_missed(&ses->point_links);
 	bpfobj_count_missed(&ses->bpfobj);
 	overhead_begin(&ses->overhead);
 	ses->made.begin_mono_ns = host_time_ns();
@@ -803,6 +805,7 @@ static void say_losses(struct session *ses, int err)
 	const struct loss_report_sources from = {
 		.bpfobj = &ses->bpfobj,
 		.attach = ses->attach,
+		.point_links = &ses->point_links,
 		.pipeline = ses->pipeline,
 		.starts = ses->starts,
 		.values = ses->details.values,
@@ -878,6 +881,7 @@ static void session_release(struct session *ses)
 	status_release(&ses->status);
 	srcline_free(ses->srcline);
 	switches_detach(&ses->switches);
+	points_detach(&ses->point_links);
 	attach_free(ses->attach, ses->opts->waits_for_detach, signals_stop_cnt);
 	kprofile_close(&ses->kprofile);
 	bpfobj_release(&ses->bpfobj);
@@ -888,6 +892,8 @@ static void session_release(struct session *ses)
 	free(ses->start_kinds);
 	reach_close(ses->graph);
 	functab_release(&ses->functab);
+	tracepoint_list_release(&ses->tracepoints);
+	free(ses->points.points);
 	details_release(&ses->details);
 	facts_close(&ses->facts);
 	throttle_release(&ses->throttle);

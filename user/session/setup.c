@@ -296,7 +296,28 @@ static int read_types(struct session *ses)
 		err = details_init(&ses->details, &want, ses->facts.ksyms);
 	if (!err)
 		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
+	if (!err && ses->points.cnt)
+		err = plan_point_fields(&ses->tracepoints, &ses->facts, ses->details.points);
 	return err ? err : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
+}
+
+/* The tracepoints of -e. */
+static int choose_points(struct session *ses)
+{
+	const struct tracepoint_list *list = &ses->tracepoints;
+	int err = plan_points(&ses->tracepoints, ses->opts, &ses->facts);
+
+	if (err || !list->cnt)
+		return err;
+	ses->points.points = calloc(list->cnt, sizeof(*ses->points.points));
+	if (!ses->points.points)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->cnt; i++)
+		ses->points.points[i] =
+			(struct point){ .name = text_from(list->items[i].name),
+					.system = text_from(list->items[i].system) };
+	ses->points.cnt = list->cnt;
+	return 0;
 }
 
 /* Some kernels with PREEMPT_RT cannot be traced. */
@@ -397,6 +418,7 @@ static int make_sink(struct session *ses)
 	const struct sink_recording_config recording = {
 		.opts = ses->opts,
 		.functab = &ses->functab,
+		.points = &ses->points,
 		.details = &ses->details,
 		.comms = ses->comms,
 		.made = &ses->made,
@@ -419,6 +441,7 @@ static int make_pipeline(struct session *ses)
 	const struct pipeline_config config = {
 		.facts = &ses->trace_facts,
 		.functab = &ses->functab,
+		.points = &ses->points,
 		.cpu_cnt = (uint32_t)ses->cpu_cnt,
 		.depth_max = ses->opts->graph_depth,
 		.holds_packets = taskscope_has_packets(ses->scope),
@@ -582,6 +605,7 @@ static int load_programs(struct session *ses)
 		.want_switches = ses->opts->nosleep_time,
 		.buffer_bytes = ses->opts->buffer_bytes,
 		.follows_irqs = follows_irqs(ses),
+		.has_points = ses->points.cnt != 0,
 	};
 	int err = policy_refuses_ftrace() ? -EPERM : find_preempt_count(ses, &config);
 
@@ -606,6 +630,8 @@ static int load_programs(struct session *ses)
 		tell_mode(ses);
 	if (!err)
 		err = bpfobj_follow(&ses->bpfobj, on_task, ses);
+	if (!err)
+		err = points_attach(&ses->point_links, &ses->bpfobj, &ses->tracepoints);
 	if (!err)
 		err = switches_attach(&ses->switches, &ses->bpfobj, ses->facts.kbtf);
 	return err;
@@ -798,12 +824,13 @@ static void setup_drop_privileges(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		setup_read_host, find_command,  setup_find_user, open_output,        fork_command,
-		make_scope,      read_facts,    check_kernel,    setup_choose_funcs, read_types,
-		check_rt,        make_comms,    make_gate,       make_sink,          make_pipeline,
-		limit_output,    load_programs, check_windows,   check_time,         check_number,
-		forecast,        apply_scope,   attach,          watch_progs,        make_limits,
-		find_tasks,
+		setup_read_host,    find_command,  setup_find_user, open_output,
+		fork_command,       make_scope,    read_facts,      check_kernel,
+		setup_choose_funcs, choose_points, read_types,      check_rt,
+		make_comms,         make_gate,     make_sink,       make_pipeline,
+		limit_output,       load_programs, check_windows,   check_time,
+		check_number,       forecast,      apply_scope,     attach,
+		watch_progs,        make_limits,   find_tasks,
 	};
 	int err = 0;
 

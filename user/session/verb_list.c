@@ -215,6 +215,84 @@ static int list_functions(const struct opts *opts, struct tablew *w)
 	return err;
 }
 
+/* ---- tracepoints ---- */
+
+/* The names of the fields, separated by blanks. */
+static void put_field_names(const struct proto *proto, struct strbuf *out)
+{
+	for (uint8_t i = 0; proto && i < proto->arg_cnt; i++) {
+		if (i)
+			strbuf_char(out, ' ');
+		strbuf_add(out, proto->args[i].name.ptr, proto->args[i].name.len);
+	}
+}
+
+struct point_row {
+	const char *full_name;
+	const char *system;
+	const char *name;
+	const char *fields;
+};
+
+static void put_point(struct strbuf *out, const void *row)
+{
+	const struct point_row *point = row;
+
+	strbuf_printf(out, "%s: %s", point->full_name, point->fields);
+}
+
+static const struct column point_columns[] = {
+	{ "host", .cell = CELL_HOST },
+	{ "system", COLUMN_AT(struct point_row, system) },
+	{ "event", COLUMN_AT(struct point_row, name) },
+	{ "fields", COLUMN_AS(CELL_WORDS, struct point_row, fields) },
+	{ .title = "", .put = put_point },
+};
+
+static const struct table point_table = TABLE("events", point_columns);
+
+static void put_points(struct tablew *w, const struct tracepoint_list *points,
+		       const struct proto_table *types)
+{
+	struct strbuf fields = { 0 };
+
+	tablew_head(w, &point_table);
+	for (size_t i = 0; i < points->cnt && !fields.failed; i++) {
+		const struct tracepoint *tp = &points->items[i];
+		struct point_row row = { tracepoint_full_name(tp), tp->system, tp->name, NULL };
+
+		strbuf_reset(&fields);
+		put_field_names(proto_table_get(types, (uint32_t)i), &fields);
+		strbuf_char(&fields, '\0');
+		row.fields = fields.ptr;
+		if (!fields.failed)
+			tablew_row(w, &point_table, &row);
+	}
+	w->out->failed |= fields.failed;
+	strbuf_release(&fields);
+}
+
+static int list_points(const struct opts *opts, struct tablew *w)
+{
+	struct tracepoint_list points = { 0 };
+	struct proto_table *types = NULL;
+	struct facts facts;
+	int err = facts_open(&facts, false);
+
+	if (!err)
+		err = plan_points(&points, opts, &facts);
+	if (!err)
+		err = proto_table_new(&types);
+	if (!err)
+		err = plan_point_fields(&points, &facts, types);
+	if (!err)
+		put_points(w, &points, types);
+	proto_table_free(types);
+	tracepoint_list_release(&points);
+	facts_close(&facts);
+	return err;
+}
+
 /* The names of presets begin lines. */
 static bool find_preset(struct text line, size_t i, struct color_span *span)
 {
@@ -271,6 +349,8 @@ enum verdict verbs_list(const struct opts *opts)
 		err = list_containers(&w);
 	else if (opts->list_presets)
 		err = print_presets(opts, &w);
+	else if (opts->events.cnt)
+		err = list_points(opts, &w);
 	else
 		err = list_functions(opts, &w);
 	log_unsaid(err);

@@ -28,6 +28,8 @@ enum event_kind {
 	 * elsewhere.
 	 */
 	EVENT_TORN,
+	/* A tracepoint was hit (-e): func_id is its index among the trace's points, frame is below its caller's. */
+	EVENT_POINT,
 };
 
 /* One event of the merged stream of all CPUs. */
@@ -51,6 +53,12 @@ struct event {
 static inline bool event_is_call(const struct event *ev)
 {
 	return ev->kind == EVENT_ENTRY || ev->kind == EVENT_EXIT;
+}
+
+/* event_is_recorded - whether it is a call's end or a tracepoint: something that a program recorded for the user. */
+static inline bool event_is_recorded(const struct event *ev)
+{
+	return event_is_call(ev) || ev->kind == EVENT_POINT;
 }
 
 /* event_task - a number for the task, never 0. All idle tasks have tid 0, so their numbers depend on the CPU. */

@@ -55,6 +55,17 @@ static inline size_t functab_max(const struct functab *tab)
 	return tab->cnt > tab->room ? tab->cnt : tab->room;
 }
 
+/* A tracepoint that is shown between calls. Its index in the table is the func_id of an EVENT_POINT. */
+struct point {
+	struct text name;   /* borrowed */
+	struct text system; /* "skb" of skb:kfree_skb; len 0: unknown. Borrowed */
+};
+
+struct pointtab {
+	struct point *points;
+	size_t cnt;
+};
+
 /* functab_extra_cnt - how many of @tab are func.is_extra. */
 static inline size_t functab_extra_cnt(const struct functab *tab)
 {

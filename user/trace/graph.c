@@ -254,10 +254,32 @@ static void print_call(struct graph *g, const struct item *item)
 	g->config.emit(g->config.ctx, row);
 }
 
+static void print_point(struct graph *g, const struct item *item)
+{
+	const struct point *point = &g->config.points->points[item->event.func_id];
+	struct row row = {
+		.kind = ROW_POINT,
+		.cpu = item->event.cpu,
+		.depth = item->depth,
+		.time_ns = item->event.time_ns,
+		.task.tid = item->event.tid,
+		.func_id = item->event.func_id,
+		.entry_values = item->event.values,
+		.name = point->name,
+		.module = point->system,
+	};
+
+	print_banner(g, item);
+	g->stats.row_cnt++;
+	g->config.emit(g->config.ctx, &row);
+}
+
 static void print_item(struct graph *g, const struct item *item)
 {
 	if (item->kind == ROW_LOST)
 		print_lost(g, item);
+	else if (item->kind == ROW_POINT)
+		print_point(g, item);
 	else
 		print_call(g, item);
 }
@@ -410,6 +432,29 @@ static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
 	}
 }
 
+/* A tracepoint inside a call, on whichever CPU it was entered: that is no leaf. */
+static int feed_point(struct graph *g, struct task *task, const struct event *ev)
+{
+	const struct callstack *stack = &task->stack;
+	uint32_t depth = callstack_depth(stack);
+	uint64_t id = depth ? stack->frames[stack->cnt - 1].user : NO_ITEM;
+
+	g->stats.point_cnt++;
+	decide_waiting(g, ev->cpu);
+	if (id != NO_ITEM && id >= g->head && item_at(g, id)->state == ITEM_WAITING)
+		item_decide(g, item_at(g, id));
+	if (g->config.depth_max && depth > g->config.depth_max)
+		depth = g->config.depth_max;
+	return item_push(g, ev, ROW_POINT, depth, 0);
+}
+
+static bool is_unknown(const struct graph *g, const struct event *ev)
+{
+	if (ev->kind == EVENT_POINT)
+		return !g->config.points || ev->func_id >= g->config.points->cnt;
+	return event_is_call(ev) && ev->func_id >= g->config.functab->cnt;
+}
+
 static int graph_feed_lost(struct graph *g, const struct event *ev)
 {
 	callstack_lose(&g->losses, ev);
@@ -438,15 +483,16 @@ static int graph_feed_one(struct graph *g, const struct event *ev)
 {
 	struct task *task;
 
-	if (ev->cpu >= g->config.cpu_cnt ||
-	    (event_is_call(ev) && ev->func_id >= g->config.functab->cnt)) {
+	if (ev->cpu >= g->config.cpu_cnt || is_unknown(g, ev)) {
 		g->stats.bad_cnt++;
 		return 0;
 	}
-	if (event_is_call(ev)) {
+	if (event_is_recorded(ev)) {
 		task = graph_task_get(g, ev);
 		if (!task)
 			return -ENOMEM;
+		if (ev->kind == EVENT_POINT)
+			return feed_point(g, task, ev);
 		return ev->kind == EVENT_ENTRY ? feed_entry(g, task, ev) : feed_exit(g, task, ev);
 	}
 	return feed_mark(g, ev);

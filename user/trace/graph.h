@@ -25,6 +25,7 @@ struct graph;
 
 struct graph_config {
 	const struct functab *functab; /* borrowed for the graph's life */
+	const struct pointtab *points; /* the same; NULL: no tracepoints */
 	uint32_t cpu_cnt;              /* possible CPUs */
 	uint32_t depth_max;            /* deeper calls produce no row; 0: no limit */
 	/*
@@ -41,9 +42,10 @@ struct graph_config {
  */
 struct graph_stats {
 	uint64_t row_cnt;
-	uint64_t call_cnt; /* entries seen */
-	uint64_t bad_cnt;  /* events of an unknown function or CPU */
-	uint64_t open_cnt; /* calls still running at the end; set by graph_finish */
+	uint64_t call_cnt;  /* entries seen */
+	uint64_t point_cnt; /* tracepoints */
+	uint64_t bad_cnt;   /* events of an unknown function, tracepoint or CPU */
+	uint64_t open_cnt;  /* calls still running at the end; set by graph_finish */
 	struct callstack_stats pairs;
 };
 

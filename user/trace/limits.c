@@ -45,15 +45,15 @@ size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt
 	th->out_cnt = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event *ev = &events[i];
-		const bool is_call = event_is_call(ev);
+		const bool is_counted = event_is_recorded(ev);
 		uint64_t *cpu_cnt = &th->cpu_cnts[ev->cpu];
 
-		if (is_call && second_is_over(&th->second, ev->time_ns)) {
+		if (is_counted && second_is_over(&th->second, ev->time_ns)) {
 			end_gaps(th);
 			second_begin(&th->second, ev->time_ns);
 		}
 		th->last_ns = ev->time_ns;
-		if (is_call && th->second.event_cnt >= th->max_cnt) {
+		if (is_counted && th->second.event_cnt >= th->max_cnt) {
 			if (!*cpu_cnt) {
 				*cpu_cnt = 1;
 				th->gap_cnt++;
@@ -65,7 +65,7 @@ size_t throttle_feed(struct throttle *th, const struct event *events, size_t cnt
 			th->dropped_cnt++;
 			continue;
 		}
-		th->second.event_cnt += is_call;
+		th->second.event_cnt += is_counted;
 		/* a gap within the gap is part of it */
 		if (*cpu_cnt && ev->kind == EVENT_GAP)
 			continue;

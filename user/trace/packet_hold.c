@@ -81,7 +81,7 @@ static void drop_tree(struct packet_hold *hold, uint32_t cpu, uint64_t *reason_c
 		struct slot *slot = hold_slot_at(hold, pos);
 
 		/* losses and switches do not belong to a packet */
-		if (slot->event.cpu == cpu && event_is_call(&slot->event))
+		if (slot->event.cpu == cpu && event_is_recorded(&slot->event))
 			slot->is_dropped = true;
 	}
 	hold->open_at[cpu] = NONE;
@@ -98,6 +98,10 @@ static void judge(struct packet_hold *hold, const struct event *ev)
 	if (hold->is_doubtful[ev->cpu] && ev->flags & EVENT_TREE_UNSURE) {
 		hold->stats.unknown_cnt += is_root && ev->kind == EVENT_ENTRY;
 		hold_slot_at(hold, newest)->is_dropped = true;
+	} else if (is_root && ev->kind == EVENT_POINT) {
+		/* a tracepoint outside every tree, with a packet of its own */
+		hold->stats.unknown_cnt += (ev->flags & EVENT_TREE_UNSURE) != 0;
+		hold_slot_at(hold, newest)->is_dropped = ev->flags & EVENT_TREE_UNSURE;
 	} else if (*open_at == NONE) {
 		if (ev->flags & EVENT_TREE_UNSURE)
 			*open_at = newest;
@@ -128,7 +132,7 @@ int packet_hold_feed(struct packet_hold *hold, const struct event *events, size_
 		*hold_slot_at(hold, hold->head++) = (struct slot){ .event = *ev };
 		if (ev->cpu >= hold->cpu_cnt)
 			continue;
-		if (event_is_call(ev)) {
+		if (event_is_recorded(ev)) {
 			judge(hold, ev);
 			continue;
 		}

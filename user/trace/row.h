@@ -26,6 +26,8 @@ enum row_kind {
 	ROW_BANNER,  /* context switch: prev_task -> task */
 	ROW_OVERRUN, /* " (Overruns: N)" after a return */
 	ROW_OTHER,   /* any other line, verbatim in text */
+	/* A tracepoint, a comment in text: "/" "* kfree_skb: skbaddr=... *" "/". Its fields are args. */
+	ROW_POINT,
 };
 
 /* Limits of all kernels; a file that exceeds them is damaged (KSYM_NAME_LEN, MODULE_NAME_LEN, 16 KiB of stack). */
@@ -93,28 +95,28 @@ struct caller {
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
-	uint32_t depth;        /* calls above this one among the traced calls of the task */
-	bool is_named;         /* ROW_RETURN: print the closing comment with the name */
-	uint64_t time_ns;      /* entry time for ENTRY and LEAF, return time for RETURN */
-	uint64_t duration_ns;  /* LEAF and RETURN */
-	bool lacks_duration;   /* RETURN: its duration and entry are unknown */
-	bool has_clean_name;   /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
-	bool keeps_open;       /* LOST: which calls are open is still certain */
-	uint32_t func_id;      /* ENTRY, LEAF, RETURN; not of a text */
-	uint32_t entry_values; /* ENTRY and LEAF: number for values_get; 0: none */
-	uint32_t exit_values;  /* LEAF and RETURN: the same */
-	uint64_t slept_ns;     /* LEAF: between entry and return but not in duration_ns */
-	uint64_t lost_cnt;     /* LOST: 0 means the count is unknown; OVERRUN: the number */
-	struct task_name task; /* BANNER: the next task */
-	uint32_t tgid;         /* task's process; 0: unknown or unwanted */
-	struct text process;   /* name of its first thread; len 0: unknown or unwanted */
+	uint32_t depth;       /* calls above this one among the traced calls of the task */
+	bool is_named;        /* ROW_RETURN: print the closing comment with the name */
+	uint64_t time_ns;     /* entry time for ENTRY and LEAF, return time for RETURN */
+	uint64_t duration_ns; /* LEAF and RETURN */
+	bool lacks_duration;  /* RETURN: its duration and entry are unknown */
+	bool has_clean_name;  /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
+	bool keeps_open;      /* LOST: which calls are open is still certain */
+	uint32_t func_id; /* ENTRY, LEAF, RETURN; not of a text. POINT: its index among points */
+	uint32_t entry_values;   /* ENTRY, LEAF, POINT: number for values_get; 0: none */
+	uint32_t exit_values;    /* LEAF and RETURN: the same */
+	uint64_t slept_ns;       /* LEAF: between entry and return but not in duration_ns */
+	uint64_t lost_cnt;       /* LOST: 0 means the count is unknown; OVERRUN: the number */
+	struct task_name task;   /* BANNER: the next task */
+	uint32_t tgid;           /* task's process; 0: unknown or unwanted */
+	struct text process;     /* name of its first thread; len 0: unknown or unwanted */
 	struct task_place place; /* task's; 0: likewise */
 	struct task_name prev;   /* BANNER: the previous task */
 	uint64_t prev_ns;        /* BANNER: when prev had its last row */
-	struct text name;        /* symbol, without module */
-	struct text module;      /* len 0: built in */
+	struct text name;        /* symbol, without module; of a POINT, without system */
+	struct text module;      /* len 0: built in. POINT: its system; len 0: unknown */
 	/* What is known of a call beyond names and times. Borrowed. */
-	const struct value *args;    /* ENTRY and LEAF, arg_cnt of them */
+	const struct value *args;    /* ENTRY, LEAF and POINT, arg_cnt of them */
 	const struct caller *caller; /* ENTRY and LEAF; NULL: unknown */
 	const struct value *ret;     /* LEAF and RETURN; NULL: unknown */
 	const struct caller

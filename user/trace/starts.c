@@ -257,6 +257,19 @@ static int on_exit_event(struct starts *st, struct task *task, const struct even
 	return err;
 }
 
+/* Tracepoints pass where calls would: below a start function, or with -g alone outside what it hides. */
+static int starts_on_point(struct starts *st, struct task *task, const struct event *ev)
+{
+	const bool is_outside =
+		!st->config.has_starts && !is_holding(st) && !task->gate.start_depth;
+
+	if (task->gate.shut_depth)
+		return 0;
+	if (is_outside)
+		return events_add(&st->out, ev, 1);
+	return task->gate.start_depth ? show(st, task, ev) : 0;
+}
+
 /* Below a start function all sleeps pass, including those in calls that are not shown. */
 static int on_turn(struct starts *st, struct task *task, const struct event *ev)
 {
@@ -283,6 +296,8 @@ static int starts_take(struct starts *st, const struct event *ev)
 		return -ENOMEM;
 	if (ev->kind == EVENT_ENTRY)
 		return starts_on_entry(st, task, ev);
+	if (ev->kind == EVENT_POINT)
+		return starts_on_point(st, task, ev);
 	return ev->kind == EVENT_EXIT ? on_exit_event(st, task, ev) : on_turn(st, task, ev);
 }
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NFG_POINT_BPF_H
+#define NFG_POINT_BPF_H
+
+/*
+ * Tracepoints that are shown between calls (-e). A record of a tracepoint has NFG_TASK_POINT, its number in user
+ * space's list in the place of a function's id, and its fields as values.
+ */
+#include "values.bpf.h"
+
+/* In the place of a function's id: no function has it. */
+#define NO_FUNC NFG_FUNC_CNT
+
+/*
+ * The packet decides. Without an open tree the tracepoint's own packet is judged: that tree ends where it begins.
+ * Return: flags for the record, or NOT_WANTED.
+ */
+static __noinline __u32 look_at_point(struct nfg_cpu *cpu, __u32 frame, void *ctx)
+{
+	struct packet_arg arg = packet_arg(ctx, HOW_PACKET_ARG);
+	__u32 call = frame << 16 | NO_FUNC;
+	__u32 flags = packet_entry(cpu, &arg, call, cfg.has_casts);
+
+	if (cpu->tree_call == call)
+		cpu->tree = NFG_TREE_NONE_OPEN;
+	return flags;
+}
+
+static __always_inline __u32 point_flags(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx)
+{
+	if (!packet_decides(task))
+		return look_at_task(task);
+	if (is_by_packet_alone(task) && is_below_refused(cpu, frame))
+		return NOT_WANTED;
+	return look_at_point(cpu, frame, ctx);
+}
+
+/* In a copy, a call of code that writes the fields' words (kernel/tracepoint.h) replaces the constant. */
+static __always_inline void read_fields(void *ctx, __u64 *words)
+{
+	asm volatile("r1 = %0\n\t"
+		     "r2 = %1\n\t"
+		     "r0 = %2"
+		     :
+		     : "r"(ctx), "r"(words), "i"(NFG_PATCH_MARK)
+		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+}
+
+static __always_inline void put_fields(struct values *vs, void *ctx, enum nfg_slot slot)
+{
+	__u64 words[NFG_VALUE_ARG_CNT];
+
+	read_fields(ctx, words);
+#define PUT_FIELD(i)                              \
+	do {                                      \
+		if (i >= vs->arg_cnt)             \
+			return;                   \
+		put_value(vs, i, words[i], slot); \
+	} while (0)
+	PUT_FIELD(0);
+	PUT_FIELD(1);
+	PUT_FIELD(2);
+	PUT_FIELD(3);
+	PUT_FIELD(4);
+	PUT_FIELD(5);
+	PUT_FIELD(6);
+	PUT_FIELD(7);
+	PUT_FIELD(8);
+	PUT_FIELD(9);
+	PUT_FIELD(10);
+	PUT_FIELD(11);
+	_Static_assert(NFG_VALUE_ARG_CNT == 12, "one line each");
+#undef PUT_FIELD
+}
+
+/* The gate is open: take slots for the record and its values, and fill them. */
+static __always_inline int record_point(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
+					enum nfg_slot slot)
+{
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	struct values vs = { .cpu = cpu };
+	__u64 word_cnt;
+	__u64 at;
+
+	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
+		__u32 flags = point_flags(cpu, task, frame, ctx);
+
+		if (flags == NOT_WANTED)
+			return 0;
+		task |= flags;
+	}
+	if (slot != NFG_SLOT_flat) {
+		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
+		if (!vs.ring)
+			return 0;
+	}
+	if (unlikely(is_full(cpu))) {
+		lose(&saved_cpu);
+		return 0;
+	}
+	asm volatile("%0 = %1" : "=r"(word_cnt) : "i"(NFG_PATCH_VAL_CNT));
+	vs.arg_cnt = word_cnt;
+	vs.left = word_cnt;
+	if (slot == NFG_SLOT_nested)
+		at = nested_slots(cpu, vs.ring, word_cnt + 1);
+	else
+		at = __sync_fetch_and_add(&cpu->head_bytes, (word_cnt + 1) * NFG_REC_BYTES);
+	if (at == NO_SLOTS)
+		return 0;
+	vs.at = at + NFG_REC_BYTES;
+	put_fields(&vs, ctx, slot);
+	put_record(&vs, at, task | NFG_TASK_POINT | NFG_TASK_VALUES, frame, ctx, slot, HOW_PATCHED);
+	return 0;
+}
+
+#define RECORD_POINT(slot)                                                                    \
+	static __noinline int fill_point_##slot(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
+						void *ctx)                                    \
+	{                                                                                     \
+		return record_point(cpu, task, frame, ctx, NFG_SLOT_##slot);                  \
+	}                                                                                     \
+                                                                                              \
+	SEC("?tp_btf/sched_switch")                                                           \
+	int point_##slot(void *ctx)                                                           \
+	{                                                                                     \
+		struct nfg_cpu *cpu = this_cpu();                                             \
+		__u32 task = cpu->gate;                                                       \
+		__u32 frame;                                                                  \
+                                                                                              \
+		ARCH_KEEP_FRAME(ctx);                                                         \
+		if (!(task & NFG_GATE_OPEN))                                                  \
+			return 0;                                                             \
+		ARCH_FRAME(frame);                                                            \
+		return fill_point_##slot(cpu, task, frame, ctx);                              \
+	}
+
+NFG_SLOTS(RECORD_POINT)
+
+#endif

@@ -1,0 +1,479 @@
+/* Tracepoints between calls: which there are, their fields, rows in text and JSON, and recordings with them. */
+#include "kernel/tracepoint.h"
+
+#include <bpf/btf.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/render.h"
+#include "formatted.h"
+#include "harness.h"
+#include "machine.h"
+#include "recordings.h"
+
+/* ---- a kernel with three tracepoints ---- */
+
+static struct kbtf *kb;
+static struct tracepoint_list list;
+static struct proto_table *types;
+
+static int param(struct btf *btf, const char *name, int type)
+{
+	return btf__add_func_param(btf, name, type);
+}
+
+/* void __traceiter_NAME(void *__data, ...); typedef void (*btf_trace_NAME)(...). The caller adds the parameters. */
+static int proto_begin(struct btf *btf, int ptr)
+{
+	int proto = btf__add_func_proto(btf, 0);
+
+	param(btf, "__data", ptr);
+	return proto;
+}
+
+static void point_end(struct btf *btf, const char *name, int proto)
+{
+	char text[64];
+	int ptr;
+
+	snprintf(text, sizeof(text), "__traceiter_%s", name);
+	btf__add_func(btf, text, BTF_FUNC_GLOBAL, proto);
+	ptr = btf__add_ptr(btf, proto);
+	snprintf(text, sizeof(text), "btf_trace_%s", name);
+	btf__add_typedef(btf, text, ptr);
+}
+
+/* struct sk_buff { unsigned int len; u16 protocol; struct net_device *dev; } */
+static int skb_type(struct btf *btf, int u32, int u16, int chr)
+{
+	int idx = u32;
+	int name = btf__add_array(btf, idx, chr, 16);
+	int dev = btf__add_struct(btf, "net_device", 24);
+	int ptr;
+	int skb;
+
+	btf__add_field(btf, "name", name, 8 * 8, 0);
+	ptr = btf__add_ptr(btf, dev);
+	skb = btf__add_struct(btf, "sk_buff", 16);
+	btf__add_field(btf, "len", u32, 0, 0);
+	btf__add_field(btf, "protocol", u16, 32, 0);
+	btf__add_field(btf, "dev", ptr, 64, 0);
+	return btf__add_ptr(btf, skb);
+}
+
+static struct btf *small_kernel(void)
+{
+	struct btf *btf = btf__new_empty();
+	int u32 = btf__add_int(btf, "unsigned int", 4, 0);
+	int u16 = btf__add_int(btf, "unsigned short", 2, 0);
+	int chr = btf__add_int(btf, "char", 1, BTF_INT_CHAR);
+	int ptr = btf__add_ptr(btf, 0);
+	int skb = skb_type(btf, u32, u16, chr);
+	int reason = btf__add_enum(btf, "skb_drop_reason", 4);
+	int proto;
+
+	btf__add_enum_value(btf, "SKB_DROP_REASON_NOT_SPECIFIED", 2);
+	btf__add_enum_value(btf, "SKB_DROP_REASON_NO_SOCKET", 3);
+	proto = proto_begin(btf, ptr);
+	param(btf, "skb", skb);
+	param(btf, "location", ptr);
+	param(btf, "reason", reason);
+	point_end(btf, "kfree_skb", proto);
+	proto = proto_begin(btf, ptr);
+	param(btf, "vec_nr", u32);
+	point_end(btf, "softirq_raise", proto);
+	proto = proto_begin(btf, ptr);
+	param(btf, "skb__nullable", skb);
+	param(btf, "number", u32);
+	point_end(btf, "my_own", proto);
+	proto = proto_begin(btf, ptr);
+	param(btf, "skb", skb);
+	point_end(btf, "net_dev_queue", proto);
+	return btf;
+}
+
+static void begin(void)
+{
+	char file[] = "/tmp/nfg-points-XXXXXX";
+	struct btf *btf = small_kernel();
+	int fd = mkstemp(file);
+	uint32_t bytes;
+	const void *data = btf__raw_data(btf, &bytes);
+
+	CHECK(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
+	CHECK(!kbtf_new_at(&kb, file) && !proto_table_new(&types));
+	btf__free(btf);
+	close(fd);
+	unlink(file);
+}
+BEFORE(begin);
+
+static void end(void)
+{
+	tracepoint_list_release(&list);
+	proto_table_free(types);
+	kbtf_free(kb);
+}
+AFTER(end);
+
+/* The names of those that @glob matches; "-" and the glob if none. */
+static const char *found(const char *glob)
+{
+	static char names[256];
+	struct str_list globs = { 0 };
+	const char *missed;
+
+	tracepoint_list_release(&list);
+	CHECK(!str_list_add(&globs, glob));
+	CHECK(!tracepoint_find(&list, kb, &globs, &missed));
+	str_list_release(&globs);
+	names[0] = '\0';
+	for (size_t i = 0; i < list.cnt; i++) {
+		strcat(names, i ? " " : "");
+		strcat(names, tracepoint_full_name(&list.items[i]));
+	}
+	if (missed)
+		snprintf(names, sizeof(names), "-%s", missed);
+	return names;
+}
+
+/* The first tracepoint of @glob with its fields. */
+static const struct tracepoint *point_of(const char *glob, bool has_casts)
+{
+	found(glob);
+	CHECK(list.cnt && !tracepoint_fields(&list.items[0], kb, has_casts, types));
+	return &list.items[0];
+}
+
+TEST(patterns_match_system_and_name)
+{
+	CHECK_STR(found("skb:kfree_skb"), "skb:kfree_skb");
+	CHECK_STR(found("kfree_skb"), "skb:kfree_skb");
+	CHECK_STR(found("irq:*"), "irq:softirq_raise");
+	CHECK_STR(found("*"), "my_own irq:softirq_raise net:net_dev_queue skb:kfree_skb");
+	CHECK_STR(found("*:my_own"), "my_own");
+	CHECK_STR(found("tcp:kfree_skb"), "-tcp:kfree_skb");
+	CHECK(strstr(tracepoint_suggest(kb, "skb:kfree_skbs"), "skb:kfree_skb"));
+	CHECK(strstr(tracepoint_suggest(kb, "kfreeskb"), "kfree_skb"));
+	CHECK_STR(tracepoint_suggest(kb, "zzzzzzzzzz"), "");
+}
+
+static struct text no_place(void *ctx, uint64_t addr)
+{
+	(void)ctx;
+	(void)addr;
+	return (struct text){ "tcp_v4_rcv+0x81/0xee0", 21 };
+}
+
+/* As text: "a=1 b=2". */
+static const char *fields(uint32_t id, const uint64_t *words, size_t cnt)
+{
+	static struct strbuf text;
+	struct value values[PROTO_ARG_MAX];
+	struct proto_texts texts;
+	const struct proto_style style = { 0 };
+	const struct row row = {
+		.kind = ROW_POINT,
+		.name = { "x", 1 },
+		.args = values,
+		.arg_cnt =
+			proto_fields(types, id, words, cnt, &style, no_place, NULL, &texts, values),
+	};
+
+	strbuf_reset(&text);
+	render_point(&row, &text);
+	strbuf_char(&text, '\0');
+	return text.ptr;
+}
+
+TEST(fields_are_those_of_the_kernels_text)
+{
+	const uint64_t words[] = { 0xffff888003a1e400, 0x0008, 0xffffffff81000081, 3 };
+	const struct tracepoint *tp = point_of("skb:kfree_skb", true);
+
+	/* a kernel without rx_sk has no such field */
+	CHECK(tp->word_cnt == 4 && tp->arg_kind == NFG_ARG_SKB && tp->arg_idx == 0);
+	CHECK_STR(
+		fields(0, words, 4),
+		"x: skbaddr=0xffff888003a1e400 protocol=2048 location=tcp_v4_rcv+0x81/0xee0 reason=NO_SOCKET");
+	CHECK_STR(fields(0, words, 2), "x: skbaddr=0xffff888003a1e400 protocol=2048");
+}
+
+TEST(lists_name_numbers)
+{
+	const uint64_t words[] = { 3, 3 };
+	const uint64_t unknown[] = { 99, 99 };
+
+	CHECK(point_of("irq:softirq_raise", true)->word_cnt == 2);
+	CHECK_STR(fields(0, words, 2), "x: vec=3 action=NET_RX");
+	CHECK_STR(fields(0, unknown, 2), "x: vec=99 action=99");
+}
+
+/* The suffix is for the verifier. */
+TEST(arguments_are_the_fields_of_others)
+{
+	const uint64_t words[] = { 0, 17 };
+
+	CHECK(point_of("my_own", true)->word_cnt == 2);
+	CHECK_STR(fields(0, words, 2), "x: skb=0x0 number=0x11");
+}
+
+TEST(names_take_two_words)
+{
+	uint64_t words[] = { 0, 0, 0xffff888003a1e400, 60 };
+
+	CHECK(point_of("net:net_dev_queue", true)->word_cnt == 4);
+	memcpy(words, "eth0\nbr", 7);
+	CHECK_STR(fields(0, words, 4), "x: dev=eth0_br skbaddr=0xffff888003a1e400 len=60");
+	memset(words, 0, 16);
+	CHECK_STR(fields(0, words, 4), "x: dev=- skbaddr=0xffff888003a1e400 len=60");
+}
+
+/* Where programs cannot cast, they load from the argument; the code calls nothing else and ends. */
+TEST(code_casts_where_it_can)
+{
+	struct bpf_insn insns[TRACEPOINT_INSN_MAX];
+	const struct tracepoint *tp = point_of("net:net_dev_queue", true);
+	uint32_t with = tracepoint_code(tp, 4711, insns);
+	uint32_t call_cnt = 0;
+
+	CHECK(with < TRACEPOINT_INSN_MAX && insns[with - 1].code == (BPF_JMP | BPF_EXIT));
+	for (uint32_t i = 0; i < with; i++)
+		call_cnt += insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].imm == 4711;
+	CHECK(call_cnt == 2);
+	tp = point_of("net:net_dev_queue", false);
+	for (uint32_t i = tracepoint_code(tp, 0, insns); i--;)
+		CHECK(insns[i].code != (BPF_JMP | BPF_CALL));
+}
+
+/* ---- rows ---- */
+
+static const struct value row_fields[] = {
+	{ .name = { "skbaddr", 7 },
+	  .kind = VALUE_POINTER,
+	  .form = FORM_HEX,
+	  .number = 0xffff888003a1e400 },
+	{ .name = { "protocol", 8 }, .kind = VALUE_INT, .form = FORM_DECIMAL, .number = 2048 },
+	{ .name = { "reason", 6 },
+	  .kind = VALUE_TEXT,
+	  .form = FORM_TEXT,
+	  .text = { "NO_SOCKET", 9 } },
+};
+
+static struct row point_row(void)
+{
+	return (struct row){
+		.kind = ROW_POINT,
+		.depth = 1,
+		.time_ns = 1100,
+		.task = { .tid = 42, .comm = { "curl", 4 } },
+		.name = { "kfree_skb", 9 },
+		.module = { "skb", 3 },
+		.args = row_fields,
+		.arg_cnt = 3,
+	};
+}
+
+static void point_trace(struct row rows[3])
+{
+	rows[0] = call_row(ROW_ENTRY, 0, 1000, 0, "send");
+	rows[1] = point_row();
+	rows[1].task = rows[0].task;
+	rows[1].cpu = rows[0].cpu;
+	rows[2] = call_row(ROW_RETURN, 0, 2000, 1000, "send");
+}
+
+/* print_graph_comment(): below an outermost call it does not indent. */
+TEST(text_is_the_kernels_comment)
+{
+	const struct format_config config = { .kind = FORMAT_TEXT,
+					      .columns = &render_columns_default,
+					      .cpu_cnt = 1,
+					      .lacks_header = true };
+	struct row rows[3];
+
+	point_trace(rows);
+	check_made(
+		&config, rows, 3,
+		" 1)               |  send() {\n"
+		" 1)               |  /* kfree_skb: skbaddr=0xffff888003a1e400 protocol=2048 reason=NO_SOCKET */\n"
+		" 1)   1.000 us    |  }\n");
+}
+
+TEST(json_has_its_fields_with_their_types)
+{
+	const struct format_config config = { .kind = FORMAT_JSON };
+	struct row rows[3];
+	struct strbuf out;
+
+	point_trace(rows);
+	out = made(&config, rows, 3);
+	CHECK(strstr(
+		out.ptr,
+		"\"type\":\"event\",\"name\":\"kfree_skb\",\"system\":\"skb\",\"fields\":{"
+		"\"skbaddr\":\"0xffff888003a1e400\",\"protocol\":2048,\"reason\":\"NO_SOCKET\"},"
+		"\"depth\":1,"));
+	strbuf_release(&out);
+}
+
+TEST(formats_without_fields_have_a_comment)
+{
+	const struct format_config config = { .kind = FORMAT_CHROME };
+	struct row rows[3];
+	struct strbuf out;
+
+	point_trace(rows);
+	out = made(&config, rows, 3);
+	CHECK(strstr(out.ptr,
+		     "\"kfree_skb: skbaddr=0xffff888003a1e400 protocol=2048 reason=NO_SOCKET\""));
+	strbuf_release(&out);
+}
+
+TEST(otlp_has_a_span_event)
+{
+	const struct format_config config = { .kind = FORMAT_OTLP };
+	struct row rows[3];
+	struct strbuf out;
+
+	point_trace(rows);
+	out = made(&config, rows, 3);
+	CHECK(strstr(out.ptr, "\"name\":\"kfree_skb\""));
+	CHECK(strstr(out.ptr, "\"netfgraph.field.reason\""));
+	CHECK(strstr(out.ptr, "\"netfgraph.system\""));
+	strbuf_release(&out);
+}
+
+/* ---- recordings ---- */
+
+static struct point rec_points[] = { { { "kfree_skb", 9 }, { "skb", 3 } },
+				     { { "my_own", 6 }, { "", 0 } } };
+static const struct pointtab rec_tab = { rec_points, 2 };
+
+static const struct event rec_events[] = {
+	{ .time_ns = 100, .tid = 7, .kind = EVENT_ENTRY, .func_id = 1, .frame = 900 },
+	{ .time_ns = 110, .tid = 7, .kind = EVENT_POINT, .func_id = 0, .frame = 800 },
+	{ .time_ns = 120, .tid = 7, .kind = EVENT_EXIT, .func_id = 1, .frame = 900 },
+	{ .time_ns = 130, .tid = 9, .cpu = 1, .kind = EVENT_POINT, .func_id = 1, .frame = 700 },
+};
+#define REC_EVENT_CNT 4
+
+static struct values *vs;
+
+static void write_points(void)
+{
+	const struct call_values call = { .arg_cnt = 4,
+					  .args = { 0xffff888003a1e400, 0x0008, 0, 3 } };
+	struct recfile_host host;
+	struct recfile_config config = { .path = path, .host = &host, .comm = comm_of };
+	struct recfile_writer *w;
+
+	new_path();
+	make_funcs();
+	point_of("kfree_skb", true);
+	point_of("my_own", true);
+	CHECK(!values_new(&vs, 1 << 12));
+	config.values = vs;
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	CHECK(!recfile_writer_points(w, &rec_tab, types));
+	for (size_t i = 0; i < REC_EVENT_CNT; i++) {
+		struct event ev = rec_events[i];
+
+		if (ev.kind == EVENT_POINT)
+			ev.values = values_put(vs, &call);
+		CHECK(!recfile_writer_events(w, &ev, 1));
+	}
+	CHECK(!recfile_writer_close(w));
+}
+
+/* Read the file; check its tables. Return: the events, as digits of their kinds, and "!" for an error. */
+static const char *read_points(struct values *into, struct proto_table *fields_into)
+{
+	static char kinds[32];
+	struct recfile_reader *r;
+	struct recfile_item item;
+	size_t cnt = 0;
+	int err = recfile_reader_new(&r, path);
+
+	recfile_reader_values(r, into);
+	do {
+		err = err ? err : recfile_reader_next(r, &item);
+		if (!err && item.kind == RECFILE_POINT_TYPES)
+			CHECK(!proto_table_unpack(fields_into, item.types, item.cnt));
+		for (size_t i = 0; !err && item.kind == RECFILE_EVENTS && i < item.cnt; i++) {
+			const struct event *ev = &item.events[i];
+
+			kinds[cnt++] = (char)('0' + ev->kind);
+			if (ev->kind != EVENT_POINT)
+				continue;
+			CHECK(ev->func_id == rec_events[cnt - 1].func_id);
+			CHECK(ev->frame == rec_events[cnt - 1].frame && ev->values);
+			CHECK(same_event(ev, &rec_events[cnt - 1]));
+		}
+	} while (!err && item.kind != RECFILE_END);
+	kinds[cnt] = '\0';
+	if (!err && recfile_reader_points(r)->cnt)
+		CHECK(text_equal(recfile_reader_points(r)->points[0].system, text_from("skb")));
+	recfile_reader_free(r);
+	return err ? "!" : kinds;
+}
+
+TEST(recordings_keep_tracepoints_and_their_fields)
+{
+	struct proto_table *known;
+	struct call_values call;
+	struct value values[PROTO_ARG_MAX];
+	struct proto_texts texts;
+	const struct proto_style style = { 0 };
+	struct values *into;
+
+	write_points();
+	CHECK(!values_new(&into, 1 << 12) && !proto_table_new(&known));
+	CHECK_STR(read_points(into, known), "0919");
+	CHECK(values_get(into, 1, &call));
+	CHECK(proto_fields(known, 0, call.args, call.arg_cnt, &style, NULL, NULL, &texts, values) ==
+	      4);
+	CHECK(text_equal(values[3].text, text_from("NO_SOCKET")));
+	proto_table_free(known);
+	values_free(into);
+	values_free(vs);
+}
+
+/* What a reader of 1.8 does: it skips the chunks and extra words that it does not know. */
+TEST(a_recording_without_its_tracepoints_still_has_its_calls)
+{
+	struct proto_table *known;
+
+	write_points();
+	file_read();
+	memcpy(find_chunk(image.bytes, image.len, "PNTS"), "XNTS", 4);
+	memcpy(find_chunk(image.bytes, image.len, "FLDS"), "XLDS", 4);
+	for (uint64_t *word = (uint64_t *)image.bytes;
+	     (char *)(word + 1) <= image.bytes + image.len; word++) {
+		if ((*word & 0xffff) == (OP_EXTRA | 8 << 3) && !(*word >> 32))
+			*word += (uint64_t)90 << 3; /* another kind */
+	}
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	CHECK(!proto_table_new(&known));
+	CHECK_STR(read_points(NULL, known), "01");
+	proto_table_free(known);
+	values_free(vs);
+}
+
+TEST(a_recording_with_an_unknown_tracepoint_is_damaged)
+{
+	struct proto_table *known;
+
+	write_points();
+	file_read();
+	memcpy(find_chunk(image.bytes, image.len, "PNTS"), "XNTS", 4);
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	CHECK(!proto_table_new(&known));
+	CHECK_STR(read_points(NULL, known), "!");
+	proto_table_free(known);
+	values_free(vs);
+}

@@ -1,0 +1,836 @@
+#include "kernel/tracepoint.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/suggest.h"
+#include "kernel/probe.h"
+
+#define PREFIX     "btf_trace_"
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define WORD_MAX   NFG_VALUE_ARG_CNT
+
+/* ---- systems ---- */
+
+struct tracepoint_system {
+	const char *name;
+	const char *points; /* patterns, separated by blanks */
+};
+
+static const struct tracepoint_system tracepoint_systems[] = {
+	{ "bridge", "br_fdb_* br_mdb_full fdb_delete" },
+	{ "fib", "fib_table_lookup" },
+	{ "fib6", "fib6_table_lookup" },
+	{ "icmp", "icmp_send" },
+	{ "irq", "irq_handler_entry irq_handler_exit softirq_* tasklet_*" },
+	{ "mptcp",
+	  "ack_update_msk get_mapping_status mptcp_rcvbuf_grow mptcp_sendmsg_frag mptcp_subflow_get_send "
+	  "subflow_check_data_avail" },
+	{ "napi", "napi_poll dql_stall_detected" },
+	{ "neigh",
+	  "neigh_cleanup_and_release neigh_create neigh_event_send_* neigh_timer_handler neigh_update*" },
+	{ "net", "napi_gro_* net_dev_* netif_receive_skb* netif_rx*" },
+	{ "netlink", "netlink_extack" },
+	{ "page_pool", "page_pool_*" },
+	{ "qdisc", "qdisc_*" },
+	{ "sched", "sched_*" },
+	{ "skb", "consume_skb kfree_skb skb_copy_datagram_iovec" },
+	{ "sock",
+	  "inet_sk_error_report inet_sock_set_state sk_data_ready sock_exceed_buf_limit sock_rcvqueue_full "
+	  "sock_recv_length sock_send_length" },
+	{ "tcp", "tcp_*" },
+	{ "timer", "hrtimer_* itimer_* tick_stop timer_*" },
+	{ "udp", "udp_*" },
+	{ "workqueue", "workqueue_*" },
+	{ "xdp", "bpf_xdp_link_attach_failed mem_connect mem_disconnect mem_return_failed xdp_*" },
+};
+
+/* Call @visit with each word of @words until it returns true. Return: whether it did. */
+static bool any_word(const char *words, bool (*visit)(void *ctx, const char *word), void *ctx)
+{
+	char word[128];
+
+	while (*words) {
+		const size_t len = strcspn(words, " ");
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, words);
+		if (len && visit(ctx, word))
+			return true;
+		words += len + (words[len] == ' ');
+	}
+	return false;
+}
+
+static bool matches_name(void *ctx, const char *pattern)
+{
+	return glob_match(pattern, ctx);
+}
+
+static const char *system_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tracepoint_systems) / sizeof(tracepoint_systems[0]); i++) {
+		if (any_word(tracepoint_systems[i].points, matches_name, (void *)name))
+			return tracepoint_systems[i].name;
+	}
+	return "";
+}
+
+/* ---- fields ---- */
+
+/*
+ * The fields of a tracepoint as its own text has them, as far as they are loads: NAME=PATH[:FORM], separated by blanks. A
+ * path begins with an argument, and goes on through members and pointers; <TYPE> tells the type to which the argument
+ * really points. Of fields with the same name the first that this kernel has is used.
+ *
+ * Forms: x hexadecimal, be and bex of big-endian numbers, ip4, ip6, chars an array, str the address of a string, code;
+ * or the name of one of the lists below; or, in capitals, the prefix that an enum's names lose. Without a form it
+ * follows from the type.
+ */
+struct tracepoint_text {
+	const char *name; /* may be a pattern */
+	const char *fields;
+};
+
+#define SK(member) "sk.__sk_common." member
+#define SOCK_ADDRS                                                                                                      \
+	" sport=sk<inet_sock>.inet_sport:be dport=" SK("skc_dport:be") " saddr=sk<inet_sock>.inet_saddr:ip4 daddr=" SK( \
+		"skc_daddr:ip4") " saddrv6=" SK("skc_v6_rcv_saddr:ip6") " daddrv6=" SK("skc_v6_daddr:ip6")
+#define SKB_DEV    "dev=skb.dev.name:chars skbaddr=skb"
+#define NET_COOKIE " net_cookie=skb.dev.nd_net.net.net_cookie"
+#define RX_VERBOSE                                                                                \
+	"dev=skb.dev.name:chars napi_id=skb.napi_id:x skbaddr=skb vlan_proto=skb.vlan_proto:bex " \
+	"vlan_tci=skb.vlan_tci:x protocol=skb.protocol:bex hash=skb.hash:x len=skb.len "          \
+	"data_len=skb.data_len truesize=skb.truesize"
+#define WAKING                                                                  \
+	"comm=p.comm:chars pid=p.pid prio=p.prio target_cpu=p.thread_info.cpu " \
+	"target_cpu=p.cpu"
+
+static const struct tracepoint_text tracepoint_texts[] = {
+	{ "kfree_skb", "skbaddr=skb rx_sk=rx_sk protocol=skb.protocol:be location=location:code "
+		       "reason=reason:SKB_DROP_REASON_" },
+	{ "consume_skb", "skbaddr=skb location=location:code" },
+	{ "skb_copy_datagram_iovec", "skbaddr=skb len=len" },
+	{ "netif_receive_skb", SKB_DEV " len=skb.len" NET_COOKIE },
+	{ "netif_rx", SKB_DEV " len=skb.len" NET_COOKIE },
+	{ "net_dev_queue", SKB_DEV " len=skb.len" NET_COOKIE },
+	{ "net_dev_xmit",
+	  "dev=dev.name:chars skbaddr=skb len=skb_len rc=rc net_cookie=dev.nd_net.net.net_cookie" },
+	{ "net_dev_start_xmit",
+	  "dev=dev.name:chars queue_mapping=skb.queue_mapping skbaddr=skb "
+	  "vlan_proto=skb.vlan_proto:bex vlan_tci=skb.vlan_tci:x protocol=skb.protocol:bex "
+	  "len=skb.len data_len=skb.data_len net_cookie=dev.nd_net.net.net_cookie" },
+	{ "napi_gro_*_entry", RX_VERBOSE },
+	{ "netif_receive_skb_*entry", RX_VERBOSE },
+	{ "netif_rx_entry", RX_VERBOSE },
+	{ "napi_poll", "napi=napi dev=napi.dev.name:chars work=work budget=budget" },
+	{ "inet_sock_set_state",
+	  "family=" SK("skc_family:family") " protocol=sk.sk_protocol:ipproto" SOCK_ADDRS
+					    " oldstate=oldstate:state newstate=newstate:state" },
+	{ "inet_sk_error_report",
+	  "error=sk.sk_err family=" SK(
+		  "skc_family:family") " protocol=sk.sk_protocol:ipproto" SOCK_ADDRS },
+	{ "sock_rcvqueue_full", "rmem_alloc=sk.sk_backlog.rmem_alloc.counter truesize=skb.truesize "
+				"sk_rcvbuf=sk.sk_rcvbuf" },
+	{ "sock_exceed_buf_limit",
+	  "proto=prot.name:chars allocated=allocated rmem_alloc=sk.sk_backlog.rmem_alloc.counter "
+	  "wmem_alloc=sk.sk_wmem_alloc.refs.counter wmem_queued=sk.sk_wmem_queued "
+	  "kind=kind:memkind" },
+	{ "tcp_retransmit_skb", "skbaddr=skb skaddr=sk family=" SK("skc_family:family") SOCK_ADDRS
+	  " state=" SK("skc_state:state") },
+	{ "tcp_send_reset", "skbaddr=skb skaddr=sk" SOCK_ADDRS
+			    " state=" SK("skc_state:state") " reason=reason:SK_RST_REASON_" },
+	{ "tcp_receive_reset", "family=" SK("skc_family:family") SOCK_ADDRS },
+	{ "tcp_destroy_sock", "family=" SK("skc_family:family") SOCK_ADDRS },
+	{ "tcp_probe",
+	  "family=" SK("skc_family:family") " sport=" SK("skc_num") " dport=" SK(
+		  "skc_dport:be") " mark=skb.mark:x snd_nxt=sk<tcp_sock>.snd_nxt:x snd_una=sk<tcp_sock>.snd_una:x "
+				  "snd_cwnd=sk<tcp_sock>.snd_cwnd snd_wnd=sk<tcp_sock>.snd_wnd "
+				  "rcv_wnd=sk<tcp_sock>.rcv_wnd skbaddr=skb skaddr=sk" },
+	{ "udp_fail_queue_rcv_skb",
+	  "rc=rc port=" SK("skc_num") " family=" SK("skc_family:family") },
+	{ "qdisc_dequeue",
+	  "ifindex=txq.dev.ifindex handle=qdisc.handle:x parent=qdisc.parent:x txq_state=txq.state:x "
+	  "packets=packets skbaddr=skb" },
+	{ "qdisc_enqueue",
+	  "ifindex=txq.dev.ifindex handle=qdisc.handle:x parent=qdisc.parent:x skbaddr=skb" },
+	{ "softirq_*", "vec=vec_nr action=vec_nr:softirq" },
+	{ "irq_handler_entry", "irq=irq name=action.name:str" },
+	{ "irq_handler_exit", "irq=irq ret=ret:handled" },
+	{ "sched_switch",
+	  "prev_comm=prev.comm:chars prev_pid=prev.pid prev_prio=prev.prio "
+	  "prev_state=prev_state:task prev_state=prev.state:task next_comm=next.comm:chars "
+	  "next_pid=next.pid next_prio=next.prio preempt=preempt" },
+	{ "sched_wak*", WAKING },
+	{ "neigh_*",
+	  "family=n.tbl.family dev=n.dev.name:chars flags=n.flags:x nud_state=n.nud_state:nud "
+	  "type=n.type:x dead=n.dead refcnt=n.refcnt.refs.counter new_state=new:nud err=err rc=rc" },
+};
+
+struct tracepoint_names {
+	const char *name;
+	const struct proto_name *names; /* up to one without a name, by value */
+};
+
+static const struct proto_name families[] = { { 2, "AF_INET" }, { 10, "AF_INET6" }, { 0, NULL } };
+
+static const struct proto_name ip_protos[] = {
+	{ 6, "IPPROTO_TCP" },
+	{ 33, "IPPROTO_DCCP" },
+	{ 132, "IPPROTO_SCTP" },
+	{ 262, "IPPROTO_MPTCP" },
+	{ 0, NULL },
+};
+
+static const struct proto_name tcp_states[] = {
+	{ 0, "UNKNOWN" },           { 1, "TCP_ESTABLISHED" },
+	{ 2, "TCP_SYN_SENT" },      { 3, "TCP_SYN_RECV" },
+	{ 4, "TCP_FIN_WAIT1" },     { 5, "TCP_FIN_WAIT2" },
+	{ 6, "TCP_TIME_WAIT" },     { 7, "TCP_CLOSE" },
+	{ 8, "TCP_CLOSE_WAIT" },    { 9, "TCP_LAST_ACK" },
+	{ 10, "TCP_LISTEN" },       { 11, "TCP_CLOSING" },
+	{ 12, "TCP_NEW_SYN_RECV" }, { 0, NULL },
+};
+
+static const struct proto_name mem_kinds[] = { { 0, "SK_MEM_SEND" },
+					       { 1, "SK_MEM_RECV" },
+					       { 0, NULL } };
+
+static const struct proto_name softirq_names[] = {
+	{ 0, "HI" },      { 1, "TIMER" },    { 2, "NET_TX" },  { 3, "NET_RX" },
+	{ 4, "BLOCK" },   { 5, "IRQ_POLL" }, { 6, "TASKLET" }, { 7, "SCHED" },
+	{ 8, "HRTIMER" }, { 9, "RCU" },      { 0, NULL },
+};
+
+static const struct proto_name handled[] = { { 0, "unhandled" }, { 1, "handled" }, { 0, NULL } };
+
+/* With TASK_WAKEKILL (0x100), TASK_NOLOAD (0x400) and TASK_FREEZABLE (0x2000). */
+static const struct proto_name task_states[] = {
+	{ 0, "R" },      { 1, "S" },      { 2, "D" },      { 4, "T" },      { 8, "t" },
+	{ 16, "X" },     { 32, "Z" },     { 64, "P" },     { 0x102, "D" },  { 0x402, "I" },
+	{ 0x2001, "S" }, { 0x2002, "D" }, { 0x2102, "D" }, { 0x2402, "I" }, { 0, NULL },
+};
+
+static const struct proto_name nud_states[] = {
+	{ 0, "none" },        { 1, "incomplete" }, { 2, "reachable" }, { 4, "stale" },
+	{ 8, "delay" },       { 16, "probe" },     { 32, "failed" },   { 64, "noarp" },
+	{ 128, "permanent" }, { 0, NULL },
+};
+
+static const struct tracepoint_names tracepoint_lists[] = {
+	{ "family", families },   { "ipproto", ip_protos },     { "state", tcp_states },
+	{ "memkind", mem_kinds }, { "softirq", softirq_names }, { "handled", handled },
+	{ "task", task_states },  { "nud", nud_states },
+};
+
+/* ---- which tracepoints there are ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct tracepoint *left = a;
+	const struct tracepoint *right = b;
+	int order = strcmp(left->system, right->system);
+
+	return order ? order : strcmp(left->name, right->name);
+}
+
+/* The name of a tracepoint if the type @id is that of one; else NULL. */
+static const char *name_of_type(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	const char *name;
+
+	if (!btf_is_typedef(type))
+		return NULL;
+	name = btf__name_by_offset(btf, type->name_off);
+	return name && !strncmp(name, PREFIX, PREFIX_LEN) ? name + PREFIX_LEN : NULL;
+}
+
+bool tracepoint_matches(const char *glob, const char *system, const char *name)
+{
+	char full[160];
+
+	if (!strchr(glob, ':'))
+		return glob_match(glob, name);
+	snprintf(full, sizeof(full), "%s:%s", system, name);
+	return glob_match(glob, full);
+}
+
+static bool globs_have(const struct str_list *globs, struct tracepoint *tp, bool *has_hit)
+{
+	bool is_any = !globs->cnt;
+
+	for (size_t i = 0; i < globs->cnt; i++) {
+		if (!tracepoint_matches(globs->items[i], tp->system, tp->name))
+			continue;
+		has_hit[i] = is_any = true;
+		tp->is_named |= glob_is_plain(globs->items[i]);
+	}
+	return is_any;
+}
+
+static int points_find(struct tracepoint_list *out, const struct kbtf *kb,
+		       const struct str_list *globs, bool *has_hit)
+{
+	const struct btf *btf = kbtf_base(kb);
+	const uint32_t cnt = btf__type_cnt(btf);
+
+	for (uint32_t id = 1; id < cnt; id++) {
+		const char *name = name_of_type(btf, id);
+		struct tracepoint tp = { .name = name, .btf_id = id };
+
+		if (!name)
+			continue;
+		tp.system = system_of(name);
+		if (!globs_have(globs, &tp, has_hit))
+			continue;
+		if (VEC_RESERVE(out->items, out->cap, out->cnt + 1))
+			return -ENOMEM;
+		out->items[out->cnt++] = tp;
+	}
+	if (out->cnt)
+		qsort(out->items, out->cnt, sizeof(*out->items), compare_names);
+	return 0;
+}
+
+int tracepoint_find(struct tracepoint_list *out, const struct kbtf *kb,
+		    const struct str_list *globs, const char **missed)
+{
+	bool *has_hit = calloc(globs->cnt + 1, sizeof(*has_hit));
+	int err;
+
+	*missed = NULL;
+	if (!has_hit)
+		return -ENOMEM;
+	err = points_find(out, kb, globs, has_hit);
+	for (size_t i = 0; i < globs->cnt && !*missed; i++)
+		*missed = has_hit[i] ? NULL : globs->items[i];
+	free(has_hit);
+	return err;
+}
+
+void tracepoint_list_release(struct tracepoint_list *list)
+{
+	free(list->items);
+	*list = (struct tracepoint_list){ 0 };
+}
+
+const char *tracepoint_full_name(const struct tracepoint *tp)
+{
+	static char full[160];
+
+	snprintf(full, sizeof(full), "%s%s%s", tp->system, *tp->system ? ":" : "", tp->name);
+	return full;
+}
+
+const char *tracepoint_suggest(const struct kbtf *kb, const char *glob)
+{
+	static struct suggest suggest;
+	const struct btf *btf = kbtf_base(kb);
+	const uint32_t cnt = btf__type_cnt(btf);
+
+	suggest_begin(&suggest, glob);
+	for (uint32_t id = 1; id < cnt; id++) {
+		struct tracepoint tp = { .name = name_of_type(btf, id) };
+
+		if (!tp.name)
+			continue;
+		tp.system = strchr(glob, ':') ? system_of(tp.name) : "";
+		suggest_add(&suggest, tracepoint_full_name(&tp));
+	}
+	return suggest_text(&suggest);
+}
+
+/* ---- from text to loads ---- */
+
+struct resolver {
+	struct tracepoint *tp;
+	const struct btf *btf;
+	const struct btf_param *args; /* without __data */
+	uint32_t arg_cnt;
+	bool has_casts;
+	struct proto_table *types;
+	struct proto proto;
+	int err;
+};
+
+static const struct btf_type *resolved(const struct btf *btf, uint32_t type_id, uint32_t *id)
+{
+	int found = btf__resolve_type(btf, type_id);
+
+	*id = found > 0 ? (uint32_t)found : 0;
+	return *id ? btf__type_by_id(btf, *id) : NULL;
+}
+
+/* The struct to which the pointer @type_id points; 0: it does not. */
+static uint32_t pointee(const struct btf *btf, uint32_t type_id)
+{
+	uint32_t id;
+	const struct btf_type *type = resolved(btf, type_id, &id);
+
+	if (!type || !btf_is_ptr(type))
+		return 0;
+	type = resolved(btf, type->type, &id);
+	return type && btf_is_composite(type) ? id : 0;
+}
+
+/* Whether programs may load the argument: older kernels refuse pointers to other things than structs. */
+static bool is_loadable(const struct btf *btf, uint32_t type_id)
+{
+	uint32_t id;
+	const struct btf_type *type = resolved(btf, type_id, &id);
+
+	if (!type)
+		return false;
+	if (btf_is_int(type) || btf_is_any_enum(type))
+		return true;
+	return btf_is_ptr(type) && (!type->type || pointee(btf, type_id));
+}
+
+/* The name of an argument, without the suffix for the verifier that kernels since 6.13 give to some. */
+static struct text arg_name(const struct resolver *rs, uint32_t i)
+{
+	const char *name = btf__name_by_offset(rs->btf, rs->args[i].name_off);
+	const char *suffix = name ? strstr(name, "__nullable") : NULL;
+
+	return suffix ? (struct text){ name, (size_t)(suffix - name) } : text_from(name);
+}
+
+/* The argument called @name; its number, or -ENOENT. */
+static int arg_named(const struct resolver *rs, const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < rs->arg_cnt; i++) {
+		if (text_equal(arg_name(rs, i), (struct text){ name, len }))
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+/*
+ * Follow the members of @path from the struct @struct_id. Return: the last member's type in *@type_id; false: there is no
+ * such member here, or it is too far.
+ */
+static bool follow(const struct resolver *rs, struct tracepoint_read *read, uint32_t struct_id,
+		   const char *path, uint32_t *type_id)
+{
+	uint32_t id = struct_id;
+	char member[64];
+
+	read->offsets[read->step_cnt++] = 0;
+	for (;;) {
+		const size_t len = strcspn(path, ".");
+		int offset;
+
+		snprintf(member, sizeof(member), "%.*s", (int)len, path);
+		offset = kbtf_field(rs->btf, id, member, type_id);
+		if (offset < 0)
+			return false;
+		read->offsets[read->step_cnt - 1] += (uint32_t)offset;
+		if (!path[len])
+			return true;
+		path += len + 1;
+		id = pointee(rs->btf, *type_id);
+		if (!id) {
+			resolved(rs->btf, *type_id, &id);
+			continue;
+		}
+		if (read->step_cnt == TRACEPOINT_STEP_MAX)
+			return false;
+		read->offsets[read->step_cnt++] = 0;
+	}
+}
+
+/* @path: ends at a NUL. Return: whether this kernel has it. */
+static bool read_resolve(const struct resolver *rs, const char *path, struct tracepoint_read *read,
+			 uint32_t *type_id)
+{
+	const size_t name_len = strcspn(path, "<.");
+	const int arg = arg_named(rs, path, name_len);
+	const char *rest = path + name_len;
+	char cast[64];
+
+	*read = (struct tracepoint_read){ .arg = (uint8_t)arg, .bytes = 8 };
+	if (arg < 0)
+		return false;
+	*type_id = rs->args[arg].type;
+	read->is_probed = !is_loadable(rs->btf, *type_id);
+	if (!*rest)
+		return true;
+	if (read->is_probed)
+		return false;
+	read->type_id = pointee(rs->btf, *type_id);
+	if (*rest == '<') {
+		snprintf(cast, sizeof(cast), "%.*s", (int)strcspn(rest + 1, ">"), rest + 1);
+		read->type_id = (uint32_t)btf__find_by_name_kind(rs->btf, cast, BTF_KIND_STRUCT);
+		read->is_probed = !rs->has_casts;
+		rest += strlen(cast) + 2;
+	}
+	if ((int)read->type_id <= 0 || !follow(rs, read, read->type_id, rest + 1, type_id))
+		return false;
+	return !read->is_probed || read->step_cnt == 1;
+}
+
+static const struct proto_name *list_named(const char *form)
+{
+	for (size_t i = 0; i < sizeof(tracepoint_lists) / sizeof(tracepoint_lists[0]); i++) {
+		if (!strcmp(tracepoint_lists[i].name, form))
+			return tracepoint_lists[i].names;
+	}
+	return NULL;
+}
+
+/* A form that tells the kind alone; PROTO_VOID: it does not. */
+static uint8_t kind_of_form(const char *form)
+{
+	static const struct {
+		const char *form;
+		uint8_t kind;
+	} kinds[] = {
+		{ "x", PROTO_UNSIGNED }, { "be", PROTO_BE },     { "bex", PROTO_BE_HEX },
+		{ "ip4", PROTO_IPV4 },   { "ip6", PROTO_IPV6 },  { "chars", PROTO_CHARS },
+		{ "str", PROTO_CHARS },  { "code", PROTO_CODE },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!strcmp(kinds[i].form, form))
+			return kinds[i].kind;
+	}
+	return PROTO_VOID;
+}
+
+static int names_type(struct resolver *rs, const char *form, uint32_t type_id,
+		      struct proto_type *type)
+{
+	const struct proto_name *names = list_named(form);
+	uint32_t id;
+	const struct btf_type *btf_type = resolved(rs->btf, type_id, &id);
+	uint32_t cnt = 0;
+
+	if (!names && btf_type && btf_is_any_enum(btf_type))
+		return prototab_stripped(rs->types, rs->btf, btf_type, form, type);
+	if (!names)
+		return 0;
+	while (names[cnt].name)
+		cnt++;
+	/* an enum has one width */
+	return prototab_named(rs->types, (const char *)names + type->bytes, type->bytes, names, cnt,
+			      type);
+}
+
+/* @form: "": none. */
+static int field_type(struct resolver *rs, const char *form, uint32_t type_id,
+		      struct proto_type *type)
+{
+	const uint8_t kind = kind_of_form(form);
+	int err = prototab_type(rs->types, rs->btf, type_id, type);
+
+	if (err)
+		return err;
+	if (kind) {
+		type->kind = kind;
+		type->enum_id = 0;
+		if (proto_kind_words(kind) > 1 || kind == PROTO_CODE)
+			type->bytes = 8;
+		return 0;
+	}
+	if (*form)
+		return names_type(rs, form, type_id, type);
+	if (type->kind == PROTO_UNSIGNED || type->kind == PROTO_BOOL)
+		type->kind = PROTO_DECIMAL;
+	return 0;
+}
+
+/* The bytes that the last step loads. */
+static uint8_t load_bytes(const struct resolver *rs, uint32_t type_id,
+			  const struct proto_type *type)
+{
+	const int64_t bytes = btf__resolve_size(rs->btf, type_id);
+
+	if (proto_kind_words(type->kind) > 1)
+		return 16;
+	return bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)bytes : 8;
+}
+
+static void field_add(struct resolver *rs, struct text name, struct tracepoint_read *read,
+		      const struct proto_type *type)
+{
+	struct tracepoint *tp = rs->tp;
+	struct proto_arg *arg = &rs->proto.args[rs->proto.arg_cnt];
+	const uint32_t word_cnt = proto_kind_words(type->kind);
+
+	if (rs->proto.arg_cnt == PROTO_ARG_MAX || tp->word_cnt + word_cnt > WORD_MAX)
+		return;
+	rs->err = prototab_keep(rs->types, name, &arg->name);
+	arg->type = *type;
+	rs->proto.arg_cnt++;
+	tp->word_cnt += (uint8_t)word_cnt;
+	tp->reads[tp->read_cnt++] = *read;
+}
+
+static bool has_field(const struct resolver *rs, const char *name)
+{
+	for (uint8_t i = 0; i < rs->proto.arg_cnt; i++) {
+		if (text_equal(rs->proto.args[i].name, text_from(name)))
+			return true;
+	}
+	return false;
+}
+
+/* NAME=PATH[:FORM]. Return: false: go on. */
+static bool field_resolve(void *ctx, const char *spec)
+{
+	struct resolver *rs = ctx;
+	struct tracepoint_read read;
+	struct proto_type type;
+	uint32_t type_id;
+	char copy[128];
+	char *path;
+	char *form;
+
+	snprintf(copy, sizeof(copy), "%s", spec);
+	path = strchr(copy, '=');
+	*path++ = '\0';
+	form = strchr(path, ':');
+	if (form)
+		*form++ = '\0';
+	if (has_field(rs, copy) || !read_resolve(rs, path, &read, &type_id))
+		return false;
+	rs->err = field_type(rs, form ? form : "", type_id, &type);
+	if (rs->err)
+		return true;
+	read.is_string = form && !strcmp(form, "str");
+	if (read.step_cnt)
+		read.bytes = read.is_string ? 8 : load_bytes(rs, type_id, &type);
+	field_add(rs, text_from(copy), &read, &type);
+	return rs->err != 0;
+}
+
+static void args_resolve(struct resolver *rs)
+{
+	for (uint32_t i = 0; i < rs->arg_cnt && i < PROTO_ARG_MAX && !rs->err; i++) {
+		struct tracepoint_read read = { .arg = (uint8_t)i, .bytes = 8 };
+		struct proto_type type;
+
+		read.is_probed = !is_loadable(rs->btf, rs->args[i].type);
+		rs->err = prototab_type(rs->types, rs->btf, rs->args[i].type, &type);
+		if (!rs->err)
+			field_add(rs, arg_name(rs, i), &read, &type);
+	}
+}
+
+static const char *fields_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tracepoint_texts) / sizeof(tracepoint_texts[0]); i++) {
+		if (glob_match(tracepoint_texts[i].name, name))
+			return tracepoint_texts[i].fields;
+	}
+	return NULL;
+}
+
+/* The function that calls the tracepoint's programs has its arguments with their names, after __data. */
+static const struct btf_type *proto_of_point(const struct kbtf *kb, const struct tracepoint *tp)
+{
+	const struct btf *btf = kbtf_base(kb);
+	char name[160];
+	uint32_t id;
+	const struct btf_type *type;
+
+	snprintf(name, sizeof(name), "__traceiter_%s", tp->name);
+	id = kbtf_func_id(kb, name);
+	if (id)
+		return btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+	type = resolved(btf, tp->btf_id, &id);
+	return type && btf_is_ptr(type) ? resolved(btf, type->type, &id) : NULL;
+}
+
+/* The verifier of 6.2 to 6.12 takes every argument for a valid pointer, so programs cannot ask whether these are. */
+static bool may_be_null(const char *point, struct text arg)
+{
+	return text_equal(arg, text_from("rx_sk")) ||
+	       (!strcmp(point, "tcp_send_reset") && text_equal(arg, text_from("sk")));
+}
+
+/* Prefers a socket, because its owner is certain. */
+static void packet_resolve(struct resolver *rs)
+{
+	struct tracepoint *tp = rs->tp;
+
+	for (uint32_t i = 0; i < rs->arg_cnt; i++) {
+		const uint8_t kind = kbtf_packet_kind(rs->btf, rs->args[i].type, KBTF_KERNEL);
+
+		if (kind <= tp->arg_kind || may_be_null(tp->name, arg_name(rs, i)))
+			continue;
+		tp->arg_kind = kind;
+		tp->arg_idx = (uint8_t)i;
+	}
+}
+
+int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_casts,
+		      struct proto_table *types)
+{
+	const struct btf_type *proto = proto_of_point(kb, tp);
+	const char *fields = fields_of(tp->name);
+	struct resolver rs = { .tp = tp,
+			       .btf = kbtf_base(kb),
+			       .has_casts = has_casts,
+			       .types = types,
+			       .proto.ret = { .kind = PROTO_VOID, .bytes = 8 } };
+
+	if (proto && btf_is_func_proto(proto) && btf_vlen(proto)) {
+		rs.args = btf_params(proto) + 1;
+		rs.arg_cnt = btf_vlen(proto) - 1u;
+	}
+	packet_resolve(&rs);
+	if (fields)
+		any_word(fields, field_resolve, &rs);
+	else
+		args_resolve(&rs);
+	return rs.err ? rs.err : prototab_add(types, &rs.proto);
+}
+
+/* ---- code ---- */
+
+#define R_RESULT BPF_REG_0
+#define R_CTX    BPF_REG_6
+#define R_WORDS  BPF_REG_7
+#define READ_CNT 16 /* bytes of a string */
+#define DW_BYTES 8
+
+struct coder {
+	struct bpf_insn *insns;
+	uint32_t cnt;
+};
+
+static void emit(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int32_t off, int32_t imm)
+{
+	if (c->cnt < TRACEPOINT_INSN_MAX)
+		c->insns[c->cnt++] = (struct bpf_insn){ .code = code,
+							.dst_reg = dst,
+							.src_reg = src,
+							.off = (int16_t)off,
+							.imm = imm };
+}
+
+static void emit_move(struct coder *c, uint8_t dst, uint8_t src)
+{
+	emit(c, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
+}
+
+static void emit_number(struct coder *c, uint8_t dst, int32_t number)
+{
+	emit(c, BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, number);
+}
+
+static void emit_add(struct coder *c, uint8_t dst, uint32_t number)
+{
+	emit(c, BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, (int32_t)number);
+}
+
+static void emit_load(struct coder *c, uint8_t dst, uint8_t src, uint32_t offset, uint8_t bytes)
+{
+	const uint8_t size = bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
+
+	emit(c, BPF_LDX | BPF_MEM | size, dst, src, (int32_t)offset, 0);
+}
+
+static void emit_store(struct coder *c, uint32_t word, uint8_t src)
+{
+	emit(c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, src, (int32_t)(word * DW_BYTES), 0);
+}
+
+static void emit_clear(struct coder *c, uint32_t word)
+{
+	emit(c, BPF_ST | BPF_MEM | BPF_DW, R_WORDS, 0, (int32_t)(word * DW_BYTES), 0);
+}
+
+/* Copy @bytes from the address in r3 to the word. */
+static void emit_copy(struct coder *c, uint32_t word, uint8_t bytes, int helper)
+{
+	emit_clear(c, word);
+	if (bytes > DW_BYTES)
+		emit_clear(c, word + 1);
+	emit_move(c, BPF_REG_1, R_WORDS);
+	emit_add(c, BPF_REG_1, word * DW_BYTES);
+	emit_number(c, BPF_REG_2, bytes);
+	emit(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+}
+
+/* The argument, as the verifier knows it, is in r1; its struct's address afterwards in r0. */
+static void emit_cast(struct coder *c, uint32_t cast_id, uint32_t type_id)
+{
+	if (!cast_id) {
+		emit_move(c, R_RESULT, BPF_REG_1);
+		return;
+	}
+	emit_number(c, BPF_REG_2, (int32_t)type_id);
+	emit(c, BPF_JMP | BPF_CALL, 0, NFG_BPF_PSEUDO_KFUNC_CALL, 0, (int32_t)cast_id);
+}
+
+/* Loads through pointers that may be NULL or gone: the kernel's programs then load 0. */
+static void emit_steps(struct coder *c, const struct tracepoint_read *read, uint32_t word,
+		       uint32_t cast_id)
+{
+	const uint32_t last = read->offsets[read->step_cnt - 1];
+
+	emit_cast(c, cast_id, read->type_id);
+	for (uint8_t i = 0; i + 1 < read->step_cnt; i++)
+		emit_load(c, R_RESULT, R_RESULT, read->offsets[i], DW_BYTES);
+	if (read->bytes > DW_BYTES) {
+		emit_load(c, BPF_REG_1, R_RESULT, last, DW_BYTES);
+		emit_store(c, word, BPF_REG_1);
+		emit_load(c, BPF_REG_1, R_RESULT, last + DW_BYTES, DW_BYTES);
+		emit_store(c, word + 1, BPF_REG_1);
+		return;
+	}
+	emit_load(c, BPF_REG_3, R_RESULT, last, read->bytes);
+	if (read->is_string)
+		emit_copy(c, word, READ_CNT, BPF_FUNC_probe_read_kernel_str);
+	else
+		emit_store(c, word, BPF_REG_3);
+}
+
+static void emit_read(struct coder *c, const struct tracepoint_read *read, uint32_t word,
+		      uint32_t cast_id)
+{
+	const uint32_t arg_offset = read->arg * DW_BYTES;
+
+	if (read->is_probed && !read->step_cnt) {
+		emit_move(c, BPF_REG_3, R_CTX);
+		emit_add(c, BPF_REG_3, arg_offset);
+		emit_copy(c, word, DW_BYTES, BPF_FUNC_probe_read_kernel);
+	} else if (read->is_probed) {
+		emit_load(c, BPF_REG_3, R_CTX, arg_offset, DW_BYTES);
+		emit_add(c, BPF_REG_3, read->offsets[0]);
+		emit_copy(c, word, read->bytes, BPF_FUNC_probe_read_kernel);
+	} else {
+		emit_load(c, BPF_REG_1, R_CTX, arg_offset, DW_BYTES);
+		if (read->step_cnt)
+			emit_steps(c, read, word, cast_id);
+		else
+			emit_store(c, word, BPF_REG_1);
+	}
+}
+
+uint32_t tracepoint_code(const struct tracepoint *tp, uint32_t cast_id, struct bpf_insn *insns)
+{
+	struct coder c = { .insns = insns };
+	uint32_t word = 0;
+
+	emit_move(&c, R_CTX, BPF_REG_1);
+	emit_move(&c, R_WORDS, BPF_REG_2);
+	for (uint8_t i = 0; i < tp->read_cnt; i++) {
+		const struct tracepoint_read *read = &tp->reads[i];
+
+		emit_read(&c, read, word, cast_id);
+		word += read->bytes > DW_BYTES || read->is_string ? 2 : 1;
+	}
+	if (!word)
+		emit_clear(&c, 0); /* a record has a value at least */
+	emit_number(&c, R_RESULT, 0);
+	emit(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	return c.cnt;
+}

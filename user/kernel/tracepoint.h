@@ -1,0 +1,91 @@
+#ifndef NFG_KERNEL_TRACEPOINT_H
+#define NFG_KERNEL_TRACEPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "kernel/kbtf.h"
+#include "kernel/proto.h"
+#include "trace/functab.h"
+
+struct bpf_insn;
+
+/*
+ * The kernel's tracepoints, without tracefs: their names and arguments are in BTF. BTF has neither the system of a
+ * tracepoint (skb of skb:kfree_skb) nor the way in which it computes its fields from its arguments, so this module has
+ * tables of both. A tracepoint that is not in the tables has no system, and its arguments are its fields.
+ */
+
+#define TRACEPOINT_STEP_MAX 4
+
+/* How a program reads a field: from an argument through pointers. */
+struct tracepoint_read {
+	uint8_t arg;
+	uint8_t step_cnt; /* 0: the argument itself is the field */
+	uint8_t bytes;    /* of the last load; 16: two words */
+	bool is_probed; /* the context cannot be loaded from, or BTF has another type: by a helper */
+	bool is_string;   /* the last step loads the address of a string */
+	uint32_t type_id; /* struct to which the argument points */
+	uint32_t offsets[TRACEPOINT_STEP_MAX];
+};
+
+struct tracepoint {
+	const char *name;   /* borrowed from the kbtf */
+	const char *system; /* "": unknown */
+	uint32_t btf_id;    /* for attaching */
+	uint8_t arg_kind;   /* as in struct func */
+	uint8_t arg_idx;
+	uint8_t skb_arg;
+	uint8_t word_cnt; /* of all fields */
+	uint8_t read_cnt;
+	bool is_named; /* asked for by its name, not by a pattern */
+	struct tracepoint_read reads[PROTO_ARG_MAX];
+};
+
+struct tracepoint_list {
+	struct tracepoint *items;
+	size_t cnt;
+	size_t cap;
+};
+
+/*
+ * tracepoint_find - the tracepoints that match one of @globs, in the order of names: SYSTEM:NAME, or NAME of any
+ * system. All of them if there is no glob.
+ *
+ * @missed: set to the first glob that matches none, or NULL. Return: 0 or -ENOMEM. Caller releases the list.
+ */
+int tracepoint_find(struct tracepoint_list *out, const struct kbtf *kb,
+		    const struct str_list *globs, const char **missed);
+void tracepoint_list_release(struct tracepoint_list *list);
+
+/* tracepoint_matches - whether @glob has the tracepoint: SYSTEM:NAME, or NAME of any system. */
+bool tracepoint_matches(const char *glob, const char *system, const char *name);
+
+/* tracepoint_suggest - names near @glob, as "a, b or c"; "": none. Valid until the next call. */
+const char *tracepoint_suggest(const struct kbtf *kb, const char *glob);
+
+/*
+ * tracepoint_fields - find out how to read the fields of @tp, and add their types to @types, as those of the next
+ * tracepoint.
+ *
+ * @has_casts: programs have bpf_rdonly_cast(). Return: 0, -ENOMEM or -E2BIG.
+ */
+int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_casts,
+		      struct proto_table *types);
+
+/* tracepoint_full_name - "skb:kfree_skb", or its name alone. Valid until the next call. */
+const char *tracepoint_full_name(const struct tracepoint *tp);
+
+#define TRACEPOINT_INSN_MAX 400
+
+/*
+ * tracepoint_code - a function that reads the fields of @tp: its arguments are the program's context and the address of
+ * word_cnt words.
+ *
+ * @cast_id: of bpf_rdonly_cast(), 0 without has_casts. @insns: room for TRACEPOINT_INSN_MAX. Return: their number.
+ */
+uint32_t tracepoint_code(const struct tracepoint *tp, uint32_t cast_id, struct bpf_insn *insns);
+
+#endif
