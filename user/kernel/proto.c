@@ -667,9 +667,9 @@ static void set_chars(struct value *out, const uint64_t words[2], char *text)
 	set_text(out, len ? text : "-", len ? len : 1);
 }
 
-static void set_address(struct value *out, int family, const uint64_t *words, char *text)
+static void set_address(struct value *out, int family, const void *bytes, char *text)
 {
-	inet_ntop(family, words, text, PROTO_FIELD_TEXT);
+	inet_ntop(family, bytes, text, PROTO_FIELD_TEXT);
 	set_text(out, text, strlen(text));
 }
 
@@ -707,12 +707,36 @@ static void set_field(struct value *out, const struct proto_table *table,
 	}
 }
 
+#define AF_INET_WORD 2
+
+/*
+ * Kernels show the IPv4 address of a socket that has no IPv6 address as one, in the fields that follow two IPv4 ones: saddr,
+ * daddr, saddrv6, daddrv6. @words: of the fields @args, where @at[i] is the first of field i.
+ */
+static bool set_mapped(struct value *out, const struct proto_arg *args, const uint64_t *words,
+		       const uint8_t *at, uint32_t i, char *text)
+{
+	uint8_t bytes[16] = { [10] = 0xff, [11] = 0xff };
+	uint32_t family = 0;
+
+	while (family < i && !text_equal(args[family].name, text_from("family")))
+		family++;
+	if (family == i ||
+	    prototab_cut(words[at[family]], args[family].type.bytes) != AF_INET_WORD || i < 2 ||
+	    args[i - 2].type.kind != PROTO_IPV4)
+		return false;
+	memcpy(bytes + 12, &words[at[i - 2]], 4);
+	set_address(out, AF_INET6, bytes, text);
+	return true;
+}
+
 uint32_t proto_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
 		      size_t cnt, const struct proto_style *style,
 		      struct text (*place)(void *ctx, uint64_t addr), void *ctx,
 		      struct proto_texts *texts, struct value *out)
 {
 	const struct proto *proto = proto_table_get(table, id);
+	uint8_t places[PROTO_ARG_MAX];
 	size_t at = 0;
 	uint32_t i;
 
@@ -723,8 +747,11 @@ uint32_t proto_fields(const struct proto_table *table, uint32_t id, const uint64
 
 		if (cnt - at < word_cnt)
 			break;
+		places[i] = (uint8_t)at;
 		out[i] = (struct value){ .name = arg->name };
-		set_field(&out[i], table, &arg->type, words + at, style, texts->bytes[i]);
+		if (arg->type.kind != PROTO_IPV6 ||
+		    !set_mapped(&out[i], proto->args, words, places, i, texts->bytes[i]))
+			set_field(&out[i], table, &arg->type, words + at, style, texts->bytes[i]);
 		if (arg->type.kind == PROTO_CODE && place && words[at])
 			name = place(ctx, words[at]);
 		if (name.len && name.ptr[0] != '?')

@@ -259,6 +259,11 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
 		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
 		      plural(info->task_cnt, "task", "tasks"));
+	if (info->point_cnt) {
+		put_title(out, "tracepoints");
+		strbuf_printf(out, "%" PRIu64 ", of %zu kinds\n", info->point_cnt,
+			      recfile_reader_points(info->reader)->cnt);
+	}
 	put_losses(info, out);
 	recinfo_put_cost(info, out);
 	put_title(out, "functions");
@@ -300,6 +305,7 @@ static const struct column columns[] = {
 	{ "calls", INFO(in.entry_cnt) },
 	{ "returns", INFO(in.exit_cnt) },
 	{ "tasks", INFO(in.task_cnt) },
+	{ "tracepoints", INFO(in.point_cnt) },
 };
 
 /* @prefix: of the column in CSV; JSON has an object around it. */
@@ -442,6 +448,8 @@ static void on_event(struct reading *rd, const struct event *ev)
 		stats->lost_cnt += ev->lost_cnt;
 	else if (ev->kind == EVENT_TORN)
 		stats->torn_cnt += ev->lost_cnt;
+	else if (ev->kind == EVENT_POINT)
+		rd->info->point_cnt++;
 	else if (event_is_call(ev))
 		recinfo_on_call(rd, ev);
 }

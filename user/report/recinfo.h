@@ -20,7 +20,8 @@ struct recinfo {
 	struct report_stats stats; /* losses, the summary */
 	uint64_t entry_cnt;
 	uint64_t exit_cnt;
-	uint64_t first_ns; /* events */
+	uint64_t point_cnt; /* tracepoints */
+	uint64_t first_ns;  /* events */
 	uint64_t last_ns;
 	uint32_t task_cnt;    /* tasks with calls; all idle tasks count as one */
 	uint64_t *entry_cnts; /* by func_id */

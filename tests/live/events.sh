@@ -1,0 +1,244 @@
+# Tracepoints in the graph (-e): as many as there are, at their place, with the fields of the kernel's own text.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+/bin/ip link set lo up
+
+# 5.10 has no reasons.
+case $(uname -r) in
+5.10*) dropped='kfree_skb: skbaddr=0x[0-9a-f]+ protocol=2048 location=__udp4_lib_rcv\+0x[0-9a-f]+/0x[0-9a-f]+' ;;
+*) dropped='kfree_skb: skbaddr=0x[0-9a-f]+ (rx_sk=0x0 )?protocol=2048 location=__udp4_lib_rcv\+0x[0-9a-f]+/0x[0-9a-f]+ reason=NO_SOCKET' ;;
+esac
+
+# 23 datagrams that nobody wants, each below the function that drops it, at the depth of its calls.
+test_each_drop()
+{
+	export TO=127.0.0.1
+	expect 0 trace netfgraph -e skb:kfree_skb -T __sys_sendto -T __udp4_lib_rcv -o out -- taskset 1 workload udp-to 23 2>err
+	cat err
+	expect_lossless err
+	expect_count 23 "\|  +/\* $dropped \*/\$" out
+	expect_calls 23 1 __udp4_lib_rcv out
+	# two spaces for each level, and two more, as print_graph_comment() has it
+	awk '/ __udp4_lib_rcv\(\) \{$/ { getline; if ($0 ~ /\|      \/\* kfree_skb: /) right++ } END { exit right != 23 }' out ||
+		fail 'an event is not below its function'
+	expect 0 json netfgraph -e kfree_skb -T __udp4_lib_rcv --format json -o out -- taskset 1 workload udp-to 5 2>err
+	expect_count 5 '"type":"event","name":"kfree_skb","system":"skb","fields":\{"skbaddr":"0x[0-9a-f]+",.*"protocol":2048,.*\},"depth":1,' out
+}
+
+# What other tasks drop meanwhile is theirs.
+test_scope()
+{
+	export TO=127.0.0.1
+	taskset 2 workload udp-to 2000 >/dev/null &
+	stray="$stray $!"
+	expect 0 trace netfgraph -e skb:kfree_skb -T __sys_sendto -o out -- taskset 1 workload udp-to 17 2>err
+	cat err
+	expect_count_guarded 17 "/\* $dropped \*/\$" out err
+}
+
+# In softirqs a namespace's packets decide; loopback's softirqs run in any task.
+test_packets()
+{
+	/bin/ip netns add events
+	/bin/ip netns exec events /bin/ip link set lo up
+	export TO=127.0.0.1
+	begin_trace --netns /run/netns/events -e skb:kfree_skb -e net:netif_receive_skb -e sched:sched_waking -T __udp4_lib_rcv -T ip_rcv
+	workload udp-to 9
+	/bin/ip netns exec events workload udp-to 11
+	workload udp-to 9
+	sleep 0.3
+	end_trace
+	cat err
+	/bin/ip netns del events
+	expect_count_guarded 11 "/\* $dropped \*/\$" out err
+}
+
+# Only below start functions.
+test_start_functions()
+{
+	export TO=127.0.0.1
+	expect 0 trace netfgraph -e skb:kfree_skb -e skb:consume_skb -G __udp4_lib_rcv --callee-depth 1 -o out -- taskset 1 workload udp-to 7 2>err
+	cat err
+	# where its caller is traced, too, the location is the tracer's
+	expect_count_guarded 7 "/\* kfree_skb: skbaddr=0x[0-9a-f]+ .*\*/\$" out err
+	awk '/\|  __udp4_lib_rcv/ { open = 1 } /\/\* / && !open { exit 1 } /\|  }/ { open = 0 }' out || fail 'an event outside the graph'
+	expect 0 trace netfgraph -e skb:kfree_skb -G __sys_getsockname --callee-depth 1 -o out -- taskset 1 workload udp-to 7 2>err
+	expect_no_line '/\* kfree_skb' out
+}
+
+test_recorded()
+{
+	export TO=127.0.0.1
+	expect 0 record netfgraph record -e 'skb:*' -e sock:inet_sock_set_state -T __sys_sendto -T __udp4_lib_rcv -o rec -- taskset 1 workload udp-to 23 2>err
+	cat err
+	expect 0 report netfgraph report rec >out 2>err
+	cat err
+	expect_count 23 "\|      /\* $dropped \*/\$" out
+	expect 0 'report -e' netfgraph report rec -e 'skb:kfree*' >out
+	expect_count 23 "\|      /\* $dropped \*/\$" out
+	expect_no_line '/\* (consume_skb|inet_sock)' out
+	expect 3 'report of another' netfgraph report rec -e tcp:tcp_probe 2>err
+	expect_line 'no tracepoint of the recording matches' err
+	expect 0 json netfgraph report rec --format json >out
+	expect_count 23 '"type":"event","name":"kfree_skb"' out
+	expect 0 info netfgraph info rec >out
+	expect_line 'tracepoints' out
+}
+
+# The kernel's text of these events, from before the trace to after it: each of ours is there as often at least, with the same
+# values of all fields that both have.
+wanted='skb/kfree_skb skb/consume_skb skb/skb_copy_datagram_iovec net/netif_receive_skb net/netif_rx net/net_dev_queue net/net_dev_xmit
+	net/net_dev_start_xmit net/netif_rx_entry napi/napi_poll sock/inet_sock_set_state tcp/tcp_retransmit_skb tcp/tcp_send_reset
+	tcp/tcp_receive_reset tcp/tcp_probe tcp/tcp_destroy_sock udp/udp_fail_queue_rcv_skb qdisc/qdisc_dequeue qdisc/qdisc_enqueue
+	irq/softirq_raise irq/softirq_entry irq/softirq_exit irq/irq_handler_entry irq/irq_handler_exit sched/sched_switch
+	sched/sched_waking sched/sched_wakeup sock/sock_rcvqueue_full'
+
+# Lines "event name=value ...", values without what the kernel's formats add.
+plain_fields()
+{
+	sed -E 's/reason: /reason=/; s/\[action=/action=/; s/\]$//; s/ ==> / /; s/=\(null\)/=/g; s/=0x/=/g; s/=0+([0-9a-f])/=\1/g; s/prev_state=R\+/prev_state=R/; s/prev_state=Z/prev_state=X/; s/=0( |$)/=\1/g' |
+		awk '{
+			event = ""
+			for (i = 1; i <= NF && event == ""; i++)
+				if ($i ~ /^[a-z_]+:$/ && $i != "napi:")
+					event = substr($i, 1, length($i) - 1)
+			line = event
+			for (; i <= NF; i++)
+				if ($i ~ /^[a-z_0-9]+=/)
+					line = line " " $i
+			if (event != "")
+				print line
+		}'
+}
+
+test_kernels_text()
+{
+	[ -d $tracing/events/skb ] || mount -t tracefs tracefs $tracing
+	args=''
+	echo 4096 >$tracing/buffer_size_kb
+	echo >$tracing/trace
+	# from 5.12 on
+	[ ! -e $tracing/options/hash-ptr ] || echo 0 >$tracing/options/hash-ptr
+	for event in $wanted; do
+		[ -e $tracing/events/$event/enable ] || continue
+		echo 1 >$tracing/events/$event/enable
+		args="$args -e $(echo "$event" | tr / :)"
+	done
+	export TO=127.0.0.1
+	cat >traffic <<-'END'
+		#!/bin/sh
+		workload tcp 3 >/dev/null
+		workload udp 5 >/dev/null
+		workload connect-refused 2 >/dev/null
+		workload udp-to 3 >/dev/null
+	END
+	chmod +x traffic
+	# shellcheck disable=SC2086
+	expect 0 trace netfgraph $args -T __sys_sendto -o out -- ./traffic 2>err
+	sleep 0.2
+	cat $tracing/trace >text
+	echo 0 >$tracing/events/enable
+	cat err
+	sed -nE 's/.*\/\* (.*) \*\/$/\1/p' out | plain_fields >ours
+	grep -v '^#' text | plain_fields >theirs
+	# a field of one of them alone, or with a hashed address, is not compared
+	awk -v hashed="$([ -e $tracing/options/hash-ptr ] || echo yes)" '
+		function key(line, n, words, event, i, name, text) {
+			n = split(line, words, " ")
+			event = words[1]
+			delete value
+			for (i = 2; i <= n; i++) {
+				name = words[i]
+				sub(/=.*/, "", name)
+				value[name] = words[i]
+			}
+			text = event
+			for (i = 1; i <= cnt[event]; i++) {
+				name = order[event, i]
+				if (!((event, name) in both))
+					continue
+				if (name == "location" && value[name] !~ /\+/)
+					continue
+				if (hashed && name ~ /^(skbaddr|skaddr|rx_sk)$/)
+					continue
+				text = text " " value[name]
+			}
+			return text
+		}
+		FILENAME == "theirs" && pass == 1 {
+			for (i = 2; i <= NF; i++) {
+				name = $i
+				sub(/=.*/, "", name)
+				has[$1, name] = 1
+			}
+		}
+		FILENAME == "ours" && pass == 1 && !($1 in cnt) {
+			for (i = 2; i <= NF; i++) {
+				name = $i
+				sub(/=.*/, "", name)
+				order[$1, ++cnt[$1]] = name
+				if (($1, name) in has)
+					both[$1, name] = 1
+			}
+		}
+		FILENAME == "theirs" && pass == 2 { seen[key($0)]++ }
+		FILENAME == "ours" && pass == 2 {
+			total[$1]++
+			text = key($0)
+			if (seen[text]-- <= 0) {
+				bad[$1]++
+				if (bad[$1] <= 3)
+					print "not the kernels: " text
+			}
+		}
+		END {
+			for (event in total) {
+				fields = 0
+				for (i = 1; i <= cnt[event]; i++)
+					fields += (event, order[event, i]) in both
+				print event, total[event], "compared in", fields, "of", cnt[event], "fields,", bad[event] + 0, "wrong"
+				wrong += bad[event]
+				if (!fields && event != "napi_poll")
+					wrong++
+			}
+			exit wrong > 0
+		}' pass=1 theirs ours pass=2 theirs ours >compared || {
+		cat compared
+		for event in inet_sock_set_state tcp_destroy_sock; do
+			grep -h "^$event" theirs | head -n 12
+		done
+		fail "$(grep -c 'not the' compared) of our fields are not the kernel's"
+	}
+	cat compared
+	[ "$(wc -l <compared)" -ge 12 ] || fail "only $(wc -l <compared) events"
+	echo "compared: $(awk '{ n += $2 } END { print n }' compared) events of $(wc -l <compared) kinds"
+}
+
+# Every tracepoint of the network can be attached, and those of the scheduler and of interrupts.
+test_all()
+{
+	expect 0 list netfgraph list -e 'skb:*' -e 'net:*' -e 'tcp:*' >out
+	expect_line '^skb:kfree_skb: skbaddr .*protocol location' out
+	expect_line '^tcp:tcp_probe: family ' out
+	set --
+	for system in skb net napi sock tcp udp qdisc irq neigh fib; do
+		set -- "$@" -e "$system:*"
+	done
+	expect 0 trace netfgraph -v "$@" -e sched:sched_switch -e 'sched:sched_wak*' -T __sys_sendto -o out -- workload udp 3 2>err
+	cat err
+	expect_no_line 'cannot attach to the tracepoint' err
+	expect_line 'attached [0-9]+ tracepoints' err
+	expect_line '/\* net_dev_queue: dev=lo skbaddr=0x[0-9a-f]+ len=[0-9]+' out
+}
+
+test_unknown()
+{
+	expect 3 trace netfgraph -e skb:kfree_skbs -T __sys_sendto -- true 2>err
+	expect_line "^netfgraph: no tracepoint matches 'skb:kfree_skbs'$" err
+	expect_line '^hint: did you mean .*skb:kfree_skb' err
+}
+
+run_tests each_drop scope packets start_functions kernels_text all -- recorded unknown
