@@ -73,43 +73,44 @@ static __always_inline void put_fields(struct values *vs, void *ctx, enum nfg_sl
 #undef PUT_FIELD
 }
 
-/* The gate is open: take slots for the record and its values, and fill them. */
+/* Take @cnt slots; vs->at: the first. Return: false: there are none. */
+static __always_inline bool take_slots(struct values *vs, __u64 cnt, enum nfg_slot slot)
+{
+	struct nfg_cpu *volatile saved_cpu = vs->cpu;
+
+	if (slot != NFG_SLOT_flat)
+		vs->ring = bpf_map_lookup_elem(&rings, &vs->cpu->ring);
+	if (slot != NFG_SLOT_flat && !vs->ring)
+		return false;
+	if (unlikely(is_full(vs->cpu))) {
+		lose(&saved_cpu);
+		return false;
+	}
+	vs->at = slot == NFG_SLOT_nested
+			 ? nested_slots(vs->cpu, vs->ring, cnt)
+			 : __sync_fetch_and_add(&vs->cpu->head_bytes, cnt * NFG_REC_BYTES);
+	return vs->at != NO_SLOTS;
+}
+
+/* The gate is open: fill slots with the record and its values. */
 static __always_inline int record_point(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
 					enum nfg_slot slot)
 {
-	struct nfg_cpu *volatile saved_cpu = cpu;
+	__u32 flags = (__s32)task < 0 ? point_flags(cpu, task, frame, ctx) : 0; /* NFG_GATE_LOOK */
 	struct values vs = { .cpu = cpu };
 	__u64 word_cnt;
 	__u64 at;
 
-	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
-		__u32 flags = point_flags(cpu, task, frame, ctx);
-
-		if (flags == NOT_WANTED)
-			return 0;
-		task |= flags;
-	}
-	if (slot != NFG_SLOT_flat) {
-		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
-		if (!vs.ring)
-			return 0;
-	}
-	if (unlikely(is_full(cpu))) {
-		lose(&saved_cpu);
-		return 0;
-	}
 	asm volatile("%0 = %1" : "=r"(word_cnt) : "i"(NFG_PATCH_VAL_CNT));
+	if (flags == NOT_WANTED || !take_slots(&vs, word_cnt + 1, slot))
+		return 0;
 	vs.arg_cnt = word_cnt;
 	vs.left = word_cnt;
-	if (slot == NFG_SLOT_nested)
-		at = nested_slots(cpu, vs.ring, word_cnt + 1);
-	else
-		at = __sync_fetch_and_add(&cpu->head_bytes, (word_cnt + 1) * NFG_REC_BYTES);
-	if (at == NO_SLOTS)
-		return 0;
-	vs.at = at + NFG_REC_BYTES;
+	at = vs.at;
+	vs.at += NFG_REC_BYTES;
 	put_fields(&vs, ctx, slot);
-	put_record(&vs, at, task | NFG_TASK_POINT | NFG_TASK_VALUES, frame, ctx, slot, HOW_PATCHED);
+	put_record(&vs, at, task | flags | NFG_TASK_POINT | NFG_TASK_VALUES, frame, ctx, slot,
+		   HOW_PATCHED);
 	return 0;
 }
 

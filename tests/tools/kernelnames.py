@@ -16,6 +16,7 @@ TABLES = [
     ("select/reach.c", "entry_callers[]"),
     ("select/reach.c", "*names ="),
     ("select/presets.c", "netfilter_entries[]"),
+    ("kernel/tracepoint.c", "tracepoint_systems[]"),
     ("format/calltree.c", "hardirqs[]"),
     ("format/calltree.c", "loops[]"),
     ("format/calltree.c", "softirqs[]"),

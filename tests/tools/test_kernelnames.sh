@@ -19,11 +19,11 @@ for kernel in 5.10 6.1 6.12 7 7-arm64; do
 	[ -s "$cache/$kernel/kallsyms" ] || skip "no symbols of $kernel: tests/live/run -t count $kernel or -t select $kernel leaves them"
 done
 
-# Functions of vmlinux by its types, and by its symbols, copies that the compiler made (f.isra.0) as f; of modules whatever words they have, for
+# Tracepoints by the function that calls their programs. Functions of vmlinux by its types, and by its symbols, copies that the compiler made (f.isra.0) as f; of modules whatever words they have, for
 # up to 5.10 they have no types.
 for kernel in "$cache"/*/; do
 	[ ! -s "$kernel/vmlinux" ] || bpftool btf dump file "$kernel/vmlinux" format raw 2>/dev/null |
-		sed -n "s/^\[[0-9]*\] FUNC '\([^']*\)'.*/\1/p"
+		sed -n "s/^\[[0-9]*\] FUNC '\([^']*\)'.*/\1/; T; p; s/^__traceiter_//p"
 	[ ! -s "$kernel/modules.cpio" ] || strings -n 4 "$kernel/modules.cpio" | grep -xE '[A-Za-z_][A-Za-z0-9_]+'
 	[ ! -s "$kernel/kallsyms" ] || awk '{ print $3; sub(/\..*/, "", $3); print $3 }' "$kernel/kallsyms"
 done | sort -u >"$known"

@@ -116,16 +116,16 @@ static size_t attached_prog_cnt(const struct functab *tab)
 
 /* ---- one program for each function, or for each end of it ---- */
 
-/* Return: 0 with both descriptors in the lists, or -errno with both closed. */
-static int end_attach(struct attach *at, const struct bpfobj *obj,
-		      const struct loader_template *tmpl, const struct template_spec *spec)
+/* Load and attach a copy of @tmpl. Return: 0 with both descriptors in the lists, or -errno with both closed. */
+static int copy_attach(struct fd_list *progs, struct fd_list *links, const struct bpfobj *obj,
+		       const struct loader_template *tmpl, const struct template_spec *spec)
 {
 	int prog_fd;
 	int link_fd;
-	int err = fd_list_reserve(&at->progs, 1);
+	int err = fd_list_reserve(progs, 1);
 
 	if (!err)
-		err = fd_list_reserve(&at->links, 1);
+		err = fd_list_reserve(links, 1);
 	if (err)
 		return err;
 	prog_fd = template_load(obj, tmpl, spec);
@@ -136,9 +136,15 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 		close(prog_fd);
 		return link_fd;
 	}
-	fd_list_add(&at->progs, prog_fd);
-	fd_list_add(&at->links, link_fd);
+	fd_list_add(progs, prog_fd);
+	fd_list_add(links, link_fd);
 	return 0;
+}
+
+static int end_attach(struct attach *at, const struct bpfobj *obj,
+		      const struct loader_template *tmpl, const struct template_spec *spec)
+{
+	return copy_attach(&at->progs, &at->links, obj, tmpl, spec);
 }
 
 /* Attaches the exit first, so that each recorded entry has an exit program. */
@@ -704,22 +710,8 @@ static int point_attach(struct point_links *at, const struct bpfobj *obj,
 		.code_cnt = tracepoint_code(tp, cast_id, code),
 		.logs_verifier = true,
 	};
-	int prog_fd;
-	int link_fd;
 
-	if (fd_list_reserve(&at->progs, 1) || fd_list_reserve(&at->links, 1))
-		return -ENOMEM;
-	prog_fd = template_load(obj, &obj->point, &spec);
-	if (prog_fd < 0)
-		return prog_fd;
-	link_fd = bpf_raw_tracepoint_open(NULL, prog_fd);
-	if (link_fd < 0) {
-		close(prog_fd);
-		return link_fd;
-	}
-	fd_list_add(&at->progs, prog_fd);
-	fd_list_add(&at->links, link_fd);
-	return 0;
+	return copy_attach(&at->progs, &at->links, obj, &obj->point, &spec);
 }
 
 int points_attach(struct point_links *at, const struct bpfobj *obj,

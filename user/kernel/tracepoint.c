@@ -102,9 +102,9 @@ struct tracepoint_text {
 		"skc_daddr:ip4") " saddrv6=" SK("skc_v6_rcv_saddr:ip6") " daddrv6=" SK("skc_v6_daddr:ip6")
 #define SKB_DEV    "dev=skb.dev.name:chars skbaddr=skb"
 #define NET_COOKIE " net_cookie=skb.dev.nd_net.net.net_cookie"
-#define RX_VERBOSE                                                                                \
-	"dev=skb.dev.name:chars napi_id=skb.napi_id:x skbaddr=skb vlan_proto=skb.vlan_proto:bex " \
-	"vlan_tci=skb.vlan_tci:x protocol=skb.protocol:bex hash=skb.hash:x len=skb.len "          \
+#define RX_VERBOSE                                                                       \
+	"dev=skb.dev.name:chars skbaddr=skb vlan_proto=skb.vlan_proto:bex "              \
+	"vlan_tci=skb.vlan_tci:x protocol=skb.protocol:bex hash=skb.hash:x len=skb.len " \
 	"data_len=skb.data_len truesize=skb.truesize"
 #define WAKING                                                                  \
 	"comm=p.comm:chars pid=p.pid prio=p.prio target_cpu=p.thread_info.cpu " \
