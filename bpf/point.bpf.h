@@ -124,11 +124,13 @@ static __always_inline int record_point(struct nfg_cpu *cpu, __u32 task, __u32 f
 	SEC("?tp_btf/sched_switch")                                                           \
 	int point_##slot(void *ctx)                                                           \
 	{                                                                                     \
-		struct nfg_cpu *cpu = this_cpu();                                             \
-		__u32 task = cpu->gate;                                                       \
+		struct nfg_cpu *cpu;                                                          \
 		__u32 frame;                                                                  \
+		__u32 task;                                                                   \
                                                                                               \
 		ARCH_KEEP_FRAME(ctx);                                                         \
+		cpu = this_cpu();                                                             \
+		task = cpu->gate;                                                             \
 		if (!(task & NFG_GATE_OPEN))                                                  \
 			return 0;                                                             \
 		ARCH_FRAME(frame);                                                            \

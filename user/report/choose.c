@@ -389,6 +389,7 @@ int choose_rows_check(const struct opts *opts)
 	const struct selector *selector = selector_of(opts, SELECTS_BY_VALUES);
 	const char *option = selector                  ? selector->option
 			     : opts->has_source        ? "--source"
+			     : opts->events.cnt        ? "--event"
 			     : opts->input_is_followed ? "--follow"
 						       : NULL;
 
