@@ -36,7 +36,7 @@ struct progwatch {
 	size_t func_cnt;
 	uint32_t *gone_ids; /* ... and of those whose programs are to be let go; room for all */
 	size_t gone_cnt;
-	size_t link_cnt; /* of each function */
+	size_t link_cnt;  /* of each function */
 	uint64_t next_ns; /* when to look again */
 };
 
