@@ -9,6 +9,7 @@
 
 #include "base/parse.h"
 #include "base/suggest.h"
+#include "kernel/member.h"
 #include "kernel/probe.h"
 
 #define PREFIX     "btf_trace_"
@@ -367,31 +368,6 @@ static const struct btf_type *resolved(const struct btf *btf, uint32_t type_id, 
 	return *id ? btf__type_by_id(btf, *id) : NULL;
 }
 
-/* The struct to which the pointer @type_id points; 0: it does not. */
-static uint32_t pointee(const struct btf *btf, uint32_t type_id)
-{
-	uint32_t id;
-	const struct btf_type *type = resolved(btf, type_id, &id);
-
-	if (!type || !btf_is_ptr(type))
-		return 0;
-	type = resolved(btf, type->type, &id);
-	return type && btf_is_composite(type) ? id : 0;
-}
-
-/* Whether programs may load the argument: older kernels refuse pointers to other things than structs. */
-static bool is_loadable(const struct btf *btf, uint32_t type_id)
-{
-	uint32_t id;
-	const struct btf_type *type = resolved(btf, type_id, &id);
-
-	if (!type)
-		return false;
-	if (btf_is_int(type) || btf_is_any_enum(type))
-		return true;
-	return btf_is_ptr(type) && (!type->type || pointee(btf, type_id));
-}
-
 /* The name of an argument, without the suffix for the verifier that kernels since 6.13 give to some. */
 static struct text arg_name(const struct resolver *rs, uint32_t i)
 {
@@ -412,37 +388,33 @@ static int arg_named(const struct resolver *rs, const char *name, size_t len)
 }
 
 /*
- * Follow the members of @path from the struct @struct_id. Return: the last member's type in *@type_id; false: there is no
- * such member here, or it is too far.
+ * Follow @path from the argument (member.h). Return: the last member's type in *@type_id; false: there is no such member
+ * here, or it is too far.
  */
-static bool follow(const struct resolver *rs, struct tracepoint_read *read, uint32_t struct_id,
-		   const char *path, uint32_t *type_id)
+static bool follow(const struct resolver *rs, struct tracepoint_read *read, const char *path,
+		   uint32_t *type_id)
 {
-	uint32_t id = struct_id;
-	char member[64];
+	struct member member;
+	char why[MEMBER_WHY];
 
-	read->offsets[read->step_cnt++] = 0;
-	for (;;) {
-		const size_t len = strcspn(path, ".");
-		int offset;
+	if (!member_resolve(&member, rs->btf, *type_id, text_from(path), 0, false, why) ||
+	    member.step_cnt > TRACEPOINT_STEP_MAX)
+		return false;
+	read->step_cnt = member.step_cnt;
+	memcpy(read->offsets, member.offsets, sizeof(read->offsets));
+	*type_id = member.type_id;
+	return true;
+}
 
-		snprintf(member, sizeof(member), "%.*s", (int)len, path);
-		offset = kbtf_field(rs->btf, id, member, type_id);
-		if (offset < 0)
-			return false;
-		read->offsets[read->step_cnt - 1] += (uint32_t)offset;
-		if (!path[len])
-			return true;
-		path += len + 1;
-		id = pointee(rs->btf, *type_id);
-		if (!id) {
-			resolved(rs->btf, *type_id, &id);
-			continue;
-		}
-		if (read->step_cnt == TRACEPOINT_STEP_MAX)
-			return false;
-		read->offsets[read->step_cnt++] = 0;
-	}
+/* The struct whose name @text begins with; 0: none. */
+static uint32_t cast_target(const struct btf *btf, const char *text)
+{
+	char name[64];
+	int id;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "."), text);
+	id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+	return id > 0 ? (uint32_t)id : 0;
 }
 
 /* @path: ends at a NUL. Return: whether this kernel has it. */
@@ -452,25 +424,27 @@ static bool read_resolve(const struct resolver *rs, const char *path, struct tra
 	const size_t name_len = strcspn(path, "<.");
 	const int arg = arg_named(rs, path, name_len);
 	const char *rest = path + name_len;
-	char cast[64];
+	char typed[128];
 
 	*read = (struct tracepoint_read){ .arg = (uint8_t)arg, .bytes = 8 };
 	if (arg < 0)
 		return false;
 	*type_id = rs->args[arg].type;
-	read->is_probed = !is_loadable(rs->btf, *type_id);
+	read->is_probed = !member_is_loadable(rs->btf, *type_id);
 	if (!*rest)
 		return true;
 	if (read->is_probed)
 		return false;
-	read->type_id = pointee(rs->btf, *type_id);
+	read->type_id = member_pointee(rs->btf, *type_id);
 	if (*rest == '<') {
-		snprintf(cast, sizeof(cast), "%.*s", (int)strcspn(rest + 1, ">"), rest + 1);
-		read->type_id = (uint32_t)btf__find_by_name_kind(rs->btf, cast, BTF_KIND_STRUCT);
+		/* <STRUCT>.MEMBER is :STRUCT.MEMBER to member_resolve */
+		snprintf(typed, sizeof(typed), ":%.*s%s", (int)strcspn(rest + 1, ">"), rest + 1,
+			 strchr(rest, '>') + 1);
+		rest = typed;
+		read->type_id = cast_target(rs->btf, typed + 1);
 		read->is_probed = !rs->has_casts;
-		rest += strlen(cast) + 2;
 	}
-	if ((int)read->type_id <= 0 || !follow(rs, read, read->type_id, rest + 1, type_id))
+	if (!read->type_id || !follow(rs, read, rest, type_id))
 		return false;
 	return !read->is_probed || read->step_cnt == 1;
 }
@@ -616,7 +590,7 @@ static void args_resolve(struct resolver *rs)
 		struct tracepoint_read read = { .arg = (uint8_t)i, .bytes = 8 };
 		struct proto_type type;
 
-		read.is_probed = !is_loadable(rs->btf, rs->args[i].type);
+		read.is_probed = !member_is_loadable(rs->btf, rs->args[i].type);
 		rs->err = prototab_type(rs->types, rs->btf, rs->args[i].type, &type);
 		if (!rs->err)
 			field_add(rs, arg_name(rs, i), &read, &type);
