@@ -165,6 +165,34 @@ test_filter()
 	expect_no_line '__sys_connect' out
 }
 
+# Behind an argument: in one struct, in those behind it, bits, another struct than the type's, text, enumerators. The socket of
+# the datagrams is connected.
+test_filter_by_member()
+{
+	all='sk.sk_protocol == 17 && sk->sk_family == 2 && sk.sk_socket.type == 2 && sk.sk_kern_sock == 0 && sk.sk_prot.name == "UDP"'
+	all="$all && sk:inet_sock.inet_dport != 0 && sk.sk_socket.state == SS_UNCONNECTED && sk.sk_socket.ops.family == 2"
+	all="$all && sk.sk_user_data:sock.sk_state == 0 && sk.sk_net.net.ns.inum > 0"
+	filtered 9 udp_sendmsg -T __sys_sendto -T udp_sendmsg -G udp_sendmsg --filter "$all && len == 64"
+	# each of them is true
+	none="!($(echo "$all" | sed 's/ && /) || !(/g'))"
+	filtered 0 udp_sendmsg -T __sys_sendto -T udp_sendmsg -G udp_sendmsg --filter "$none"
+	filtered 3 tcp_v4_connect -G tcp_v4_connect --filter 'sk.sk_prot.name == "TCP" && sk:tcp_sock.snd_cwnd < 100'
+	# in the types of each function that has it
+	filtered 9 udp_sendmsg -T __sys_sendto -T udp_sendmsg --filter 'sk.sk_protocol == 17'
+}
+
+test_members_are_refused()
+{
+	expect 3 'a member' netfgraph -T udp_sendmsg --filter 'sk.sk_makr == 1' -o out --timeout 1ms 2>err
+	expect_line "^netfgraph: --filter: struct sock has no member 'sk_makr'\$" err
+	expect_line '^hint: did you mean sk_mark[?]$' err
+	expect 3 'a member of -G' netfgraph -G udp_sendmsg --filter 'sk.sk_makr == 1' -o out --timeout 1ms 2>err
+	expect_line "^netfgraph: --filter: 'udp_sendmsg': struct sock has no member 'sk_makr'\$" err
+	expect 0 record netfgraph record -o rec -T udp_sendmsg --graph-opts args,retval -- workload udp 9
+	expect 3 'of a recording' netfgraph report rec --filter 'sk.sk_mark == 1' 2>err
+	expect_line "^netfgraph: --filter: 'sk.sk_mark' is in the kernel's memory while a call runs" err
+}
+
 # Of a recording that has values.
 test_filter_of_a_recording()
 {
@@ -223,10 +251,14 @@ test_examples_of_filter()
 		-G inet_stream_connect --filter 'retval == -ECONNREFUSED'
 		-G __sys_connect --filter 'retval == -ECONNREFUSED && addrlen == 16'
 		-G udp_sendmsg --filter 'len > 1000'
+		-G __dev_queue_xmit --filter 'skb.mark == 5 && skb.dev.name == "lo"'
+		-G tcp_sendmsg --filter 'sk.sk_wmem_queued > 100000 || sk:tcp_sock.snd_cwnd < 10'
+		-G udp_sendmsg --filter 'sk.sk_dport == 53 && sk.sk_socket.state == SS_UNCONNECTED'
 	EOF
 	expect 0 'reasons' netfgraph --attach auto -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
 }
 
-run_tests graph_funcs start_in_softirq starts_under_load filter_by_name -- closed_elsewhere filter nograph_funcs slower_than \
+run_tests graph_funcs start_in_softirq starts_under_load filter_by_name -- closed_elsewhere filter filter_by_member \
+	members_are_refused nograph_funcs slower_than \
 	errors_only presets nested_and_asleep filter_of_a_recording filter_refusals \
 	examples_of_filter

@@ -1,13 +1,14 @@
 #include "machine.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <linux/bpf.h>
 
 #include "harness.h"
 #include "nfg_abi.h"
 
 struct machine {
-	uint64_t regs[BPF_REG_10 + 1];
+	uint64_t regs[BPF_REG_10 + 1]; /* of a call: with addresses of this process */
 	bool is_set[BPF_REG_10 + 1];
 	uint8_t stack[64];
 	bool is_written[64];
@@ -38,17 +39,88 @@ static uint32_t size_of(const struct bpf_insn *insn)
 	CHECK(!"a size that filters do not use");
 }
 
+/* ---- what a call's members are in ---- */
+
+static struct {
+	uint64_t begin;
+	uint64_t bytes;
+} memory[8];
+static size_t memory_cnt;
+
+void machine_memory(const void *begin, size_t bytes)
+{
+	CHECK(memory_cnt < CNT_OF(memory));
+	memory[memory_cnt].begin = (uintptr_t)begin;
+	memory[memory_cnt++].bytes = bytes;
+}
+
+/* What the kernel's programs read at an address: 0 where there is nothing. Return: whether there is something. */
+static bool read_memory(uint64_t address, void *out, uint32_t bytes)
+{
+	memset(out, 0, bytes);
+	for (size_t i = 0; i < memory_cnt; i++) {
+		if (address < memory[i].begin ||
+		    address + bytes > memory[i].begin + memory[i].bytes)
+			continue;
+		memcpy(out, (const void *)(uintptr_t)address, bytes);
+		return true;
+	}
+	return false;
+}
+
+static uint64_t stack_top(const struct machine *m)
+{
+	return (uintptr_t)m->stack + sizeof(m->stack);
+}
+
+static void load_of_call(struct machine *m, const struct bpf_insn *insn, uint32_t size)
+{
+	const uint64_t address = m->regs[insn->src_reg] + (uint64_t)(int64_t)insn->off;
+	uint64_t value = 0;
+
+	CHECK(m->is_set[insn->src_reg]);
+	if (insn->src_reg == BPF_REG_10) {
+		CHECK(size == 8 && insn->off == -8 && m->is_written[56]);
+		value = bytes_get(m->stack + 56, 8);
+	} else if (m->regs[insn->src_reg] == (uintptr_t)m->ctx) {
+		CHECK(size == 8 && insn->off >= 0 && insn->off % 8 == 0);
+		value = m->ctx[insn->off / 8];
+	} else {
+		read_memory(address, &value, size);
+	}
+	m->regs[insn->dst_reg] = value;
+}
+
+/* bpf_probe_read_kernel(to, bytes, from) */
+static void call_helper(struct machine *m, const struct bpf_insn *insn)
+{
+	const uint64_t bytes = m->regs[BPF_REG_2];
+	const uint64_t from = m->regs[BPF_REG_3];
+
+	CHECK(m->ctx && insn->imm == BPF_FUNC_probe_read_kernel && !insn->src_reg);
+	CHECK(m->is_set[BPF_REG_1] && m->is_set[BPF_REG_2] && m->is_set[BPF_REG_3]);
+	CHECK(m->regs[BPF_REG_1] == stack_top(m) - 8 && bytes && bytes <= 8);
+	if (from - (uintptr_t)m->ctx < 14 * sizeof(*m->ctx))
+		memcpy(m->stack + 56, (const void *)(uintptr_t)from, bytes);
+	else
+		read_memory(from, m->stack + 56, (uint32_t)bytes);
+	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++)
+		m->is_set[reg] = reg == BPF_REG_0;
+}
+
 static void run_load(struct machine *m, const struct bpf_insn *insn)
 {
-	uint32_t size = m->ctx ? 8 : size_of(insn);
+	uint32_t size = m->ctx && BPF_SIZE(insn->code) == BPF_DW ? 8 : size_of(insn);
 	int off = insn->off;
 
+	if (m->ctx) {
+		load_of_call(m, insn, size);
+		m->is_set[insn->dst_reg] = true;
+		return;
+	}
 	CHECK(insn->src_reg == BPF_REG_1 || insn->src_reg == BPF_REG_10);
 	CHECK(off % (int)size == 0);
-	if (m->ctx) {
-		CHECK(insn->src_reg == BPF_REG_1 && BPF_SIZE(insn->code) == BPF_DW);
-		m->regs[insn->dst_reg] = m->ctx[off / 8];
-	} else if (insn->src_reg == BPF_REG_1 && off == NFG_VIEW_LACKS) {
+	if (insn->src_reg == BPF_REG_1 && off == NFG_VIEW_LACKS) {
 		CHECK(size == 1);
 		m->regs[insn->dst_reg] = m->lacks;
 	} else if (insn->src_reg == BPF_REG_1) {
@@ -67,6 +139,13 @@ static void run_store(struct machine *m, const struct bpf_insn *insn)
 							 : (uint32_t)m->regs[insn->src_reg];
 	int off = insn->off;
 
+	if (m->ctx) {
+		CHECK(insn->code == (BPF_ST | BPF_MEM | BPF_DW) && insn->dst_reg == BPF_REG_10 &&
+		      off == -8 && !insn->imm);
+		memset(m->stack + 56, 0, 8);
+		m->is_written[56] = true;
+		return;
+	}
 	CHECK(insn->dst_reg == BPF_REG_10 && size_of(insn) == 4 && off % 4 == 0);
 	CHECK(off >= -64 && off < 0);
 	CHECK(BPF_CLASS(insn->code) == BPF_ST || m->is_set[insn->src_reg]);
@@ -81,6 +160,10 @@ static void run_alu(struct machine *m, const struct bpf_insn *insn)
 	uint32_t a = (uint32_t)m->regs[insn->dst_reg];
 	uint8_t op = BPF_OP(insn->code);
 
+	if (m->ctx && op == BPF_END && insn->imm == 64) {
+		m->regs[insn->dst_reg] = htobe64(m->regs[insn->dst_reg]);
+		return;
+	}
 	CHECK(BPF_CLASS(insn->code) == BPF_ALU);
 	CHECK(op == BPF_END || BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
 	CHECK(op == BPF_MOV || m->is_set[insn->dst_reg]);
@@ -138,11 +221,16 @@ static void run_alu64(struct machine *m, const struct bpf_insn *insn)
 {
 	uint64_t a = m->regs[insn->dst_reg];
 
-	CHECK(BPF_SRC(insn->code) == BPF_K &&
+	CHECK((BPF_SRC(insn->code) == BPF_K || BPF_OP(insn->code) == BPF_MOV) &&
 	      (BPF_OP(insn->code) == BPF_MOV || m->is_set[insn->dst_reg]));
 	switch (BPF_OP(insn->code)) {
 	case BPF_MOV:
-		a = (uint64_t)(int64_t)insn->imm;
+		CHECK(BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
+		a = BPF_SRC(insn->code) == BPF_X ? m->regs[insn->src_reg]
+						 : (uint64_t)(int64_t)insn->imm;
+		break;
+	case BPF_ADD:
+		a += (uint64_t)(int64_t)insn->imm;
 		break;
 	case BPF_LSH:
 		a <<= insn->imm;
@@ -178,6 +266,9 @@ static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
 		return true;
 	case BPF_JEQ:
 		return a == b;
+	case BPF_JNE:
+		CHECK(m->ctx);
+		return a != b;
 	case BPF_JGT:
 		return a > b;
 	case BPF_JGE:
@@ -198,7 +289,8 @@ static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint3
 	for (uint32_t i = 0; i < cnt; i++) {
 		const struct bpf_insn *insn = &insns[i];
 
-		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10);
+		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10 ||
+		      (m->ctx && insn->dst_reg <= BPF_REG_7));
 		switch (BPF_CLASS(insn->code)) {
 		case BPF_LD:
 			CHECK(m->ctx);
@@ -218,6 +310,10 @@ static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint3
 			if (BPF_OP(insn->code) == BPF_EXIT) {
 				CHECK(m->is_set[BPF_REG_0]);
 				return m->regs[BPF_REG_0];
+			}
+			if (insn->code == (BPF_JMP | BPF_CALL)) {
+				call_helper(m, insn);
+				break;
 			}
 			CHECK(insn->off >= 0);
 			if (is_taken(m, insn))
@@ -249,6 +345,9 @@ uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ct
 {
 	struct machine m = { .ctx = ctx, .is_set[BPF_REG_1] = true };
 
+	m.regs[BPF_REG_1] = (uintptr_t)ctx;
+	m.regs[BPF_REG_10] = stack_top(&m);
+	m.is_set[BPF_REG_10] = true;
 	return run_insns(&m, insns, cnt);
 }
 

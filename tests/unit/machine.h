@@ -3,6 +3,7 @@
 
 /* An interpreter of the eBPF that filters consist of, as strict as the verifier. */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <linux/bpf.h>
 
@@ -13,7 +14,10 @@
 bool run_filter(const struct bpf_insn *insns, uint32_t cnt, const uint8_t *view, uint32_t valid_cnt,
 		uint32_t len, uint8_t lacks);
 
-/* What a filter of calls returns for one with that context. */
+/* Memory that run_call() reads members from; elsewhere is 0. */
+void machine_memory(const void *begin, size_t bytes);
+
+/* What a filter of calls returns for one with that context, which has room for 14 words. */
 uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx);
 
 /* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */

@@ -79,7 +79,7 @@ static bool matches(const char *text, uint32_t func_id, const uint64_t *ctx)
 	in_case("'%s': %s", text, wrong ? wrong : "");
 	CHECK(!wrong);
 	CHECK(filter_fits(filter, table, func_id, &missing));
-	result = run_call(insns, filter_code(filter, table, func_id, insns), ctx);
+	result = run_call(insns, filter_code(filter, table, func_id, true, insns), ctx);
 	CHECK(result <= 1);
 	CHECK(filter_eval(filter, table, func_id, ctx) == result);
 	filter_free(filter);

@@ -165,19 +165,24 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
 	};
+	const struct filter *filter = obj->config.call_filter;
 	struct bpf_insn code[FILTER_INSN_MAX];
 	bool is_start = bpfobj_is_start(obj, func);
 	int err;
 
 	if (spec.way->has_both_ends)
 		return end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
-	if (obj->config.call_filter && is_start) {
+	if (filter && is_start) {
 		spec.code = code;
-		spec.code_cnt =
-			filter_code(obj->config.call_filter, obj->config.protos, func_id, code);
+		spec.code_cnt = filter_code(filter, obj->config.protos, func_id, true, code);
 	}
 	spec.ends = TEMPLATE_EXIT;
 	err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
+	if ((err == -EACCES || err == -EINVAL) && spec.code && filter->member_cnt) {
+		/* the verifier knows a type otherwise than we do */
+		spec.code_cnt = filter_code(filter, obj->config.protos, func_id, false, code);
+		err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
+	}
 	if (err)
 		return err;
 	spec.ends = TEMPLATE_ENTRY;

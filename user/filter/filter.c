@@ -1,5 +1,6 @@
 #include "filter/filter.h"
 
+#include <bpf/btf.h>
 #include <ctype.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/vec.h"
+#include "kernel/kbtf.h"
 #include "kernel/proto.h"
 
 /* ---- the expression tree ---- */
@@ -68,7 +71,7 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 	else
 		suggest_add(&near, "retval");
 	/* in results errors are negative */
-	if (node && near.cnt && filter_is_retval(node->name))
+	if (node && near.cnt && filter_is_retval(node->name) && !node->path.len)
 		return suggest_text_with(&near, "-");
 	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
 		if (func_id != FILTER_ANY_FUNC && i != func_id)
@@ -82,6 +85,10 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 		if (node)
 			proto_enumerators(protos, &proto->ret, add_text, &near);
 	}
+	for (size_t i = 0; node && i < filter->read_cnt; i++) {
+		if (&filter->nodes[filter->reads[i].node] == node)
+			proto_enumerators(filter->types, &filter->reads[i].type, add_text, &near);
+	}
 	/* spelled correctly, but an argument of other functions */
 	return near.cnt && !near.least ? "" : suggest_text(&near);
 }
@@ -91,13 +98,15 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 /* The lowest error code, as a pointer or an unsigned number holds it. */
 #define ERROR_MIN (-4095)
 
-enum { R_RESULT, R_CTX, R_VALUE, R_NUMBER };
+enum { R_RESULT, R_ARG, R_VALUE, R_NUMBER, R_KEPT = 6, R_STRING };
 
 /* The offset of a jump is the number of its label until it is resolved. */
 struct coder {
 	const struct filter *filter;
 	const struct proto_table *protos;
-	const struct proto *proto;
+	uint32_t func_id;
+	bool is_direct;
+	uint8_t ctx; /* the register that has the context */
 	struct bpf_insn *insns;
 	uint32_t cnt;
 	uint32_t label_cnt;
@@ -129,23 +138,211 @@ static bool is_comparison(const struct filter_node *node)
 	return node->op == FILTER_LESS || node->op == FILTER_EQUAL || node->op == FILTER_BITS;
 }
 
+/* ---- members ---- */
+
+static bool is_behind(const struct filter_node *node)
+{
+	return is_comparison(node) && (node->path.len || node->string.ptr);
+}
+
+/* The read of the comparison @node in the code of @func_id; NULL: there is none. */
+static const struct filter_read *read_of(const struct filter *filter, uint32_t func_id,
+					 const struct filter_node *node)
+{
+	const uint64_t key = (uint64_t)func_id << 32 | (uint32_t)(node - filter->nodes);
+	size_t begin = 0;
+	size_t end = filter->read_cnt;
+
+	while (begin < end) {
+		const size_t at = begin + (end - begin) / 2;
+		const struct filter_read *read = &filter->reads[at];
+		const uint64_t here = (uint64_t)read->func_id << 32 | read->node;
+
+		if (here == key)
+			return read;
+		if (here < key)
+			begin = at + 1;
+		else
+			end = at;
+	}
+	return NULL;
+}
+
+static bool is_char(const struct btf *btf, uint32_t type_id)
+{
+	const int id = btf__resolve_type(btf, type_id);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	return type && btf_is_int(type) && type->size == 1;
+}
+
+/* Whether the value is text, and the string fits in. */
+static bool string_type(struct filter *filter, const struct filter_node *node,
+			const struct btf *btf, struct filter_read *read)
+{
+	const int id = btf__resolve_type(btf, read->member.type_id);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_array *array = type && btf_is_array(type) ? btf_array(type) : NULL;
+
+	read->is_pointer = type && btf_is_ptr(type) && is_char(btf, type->type);
+	if (!read->is_pointer && !(array && is_char(btf, array->type))) {
+		snprintf(filter->why, sizeof(filter->why), "'%.*s%.*s' is no text",
+			 (int)node->name.len, node->name.ptr, (int)node->path.len, node->path.ptr);
+		return false;
+	}
+	if (!array || !array->nelems || node->string.len <= array->nelems)
+		return true;
+	snprintf(filter->why, sizeof(filter->why), "'%.*s%.*s' has only %u bytes of text",
+		 (int)node->name.len, node->name.ptr, (int)node->path.len, node->path.ptr,
+		 array->nelems);
+	return false;
+}
+
+/* The type of the argument @idx, or of the result. */
+static uint32_t operand_type(const struct btf_type *type, uint32_t idx, bool is_ret)
+{
+	return is_ret ? type->type : btf_params(type)[idx].type;
+}
+
+static uint32_t arg_place(const struct btf *btf, const struct btf_type *type, struct text name)
+{
+	uint32_t idx = 0;
+
+	while (idx < btf_vlen(type) &&
+	       !text_equal(text_from(btf__name_by_offset(btf, btf_params(type)[idx].name_off)),
+			   name))
+		idx++;
+	return idx;
+}
+
+/* Return: 0, 1: the function lacks it, or -ENOMEM. */
+static int resolve_node(struct filter *filter, const struct filter_node *node,
+			const struct btf *btf, const struct btf_type *proto,
+			struct filter_read *read)
+{
+	const bool is_ret = filter_is_retval(node->name);
+	const uint32_t idx = arg_place(btf, proto, node->name);
+	uint32_t type_id;
+	int err;
+
+	if (!is_ret && (idx == btf_vlen(proto) || idx >= PROTO_ARG_MAX))
+		return 1;
+	type_id = operand_type(proto, idx, is_ret);
+	read->is_arg_probed = !type_id || !member_is_loadable(btf, type_id);
+	read->member.type_id = type_id;
+	if (node->path.len &&
+	    !member_resolve(&read->member, btf, type_id, node->path, node->name.len,
+			    !is_ret && !read->is_arg_probed, filter->why))
+		return 1;
+	if (node->string.ptr)
+		return !string_type(filter, node, btf, read);
+	err = prototab_type(filter->types, btf, read->member.type_id, &read->type);
+	if (err || (read->member.bytes && read->type.kind != PROTO_OTHER))
+		return err;
+	snprintf(filter->why, sizeof(filter->why), "'%.*s%.*s' is no number%s", (int)node->name.len,
+		 node->name.ptr, (int)node->path.len, node->path.ptr,
+		 read->member.elem_cnt ? ", but an array; [0] is its first element"
+				       : ", but a struct");
+	return 1;
+}
+
+static int lacks_types(struct filter *filter, const struct filter_node *node, const char *why)
+{
+	if (!*filter->why) /* a member that is missing elsewhere says more */
+		snprintf(filter->why, sizeof(filter->why), "'%.*s%.*s' %s", (int)node->name.len,
+			 node->name.ptr, (int)node->path.len, node->path.ptr, why);
+	return 1;
+}
+
+int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kbtf_func *func,
+		   uint32_t func_id)
+{
+	const struct btf *btf = NULL;
+	const struct btf_type *proto = kb && filter->member_cnt ? kbtf_proto(kb, func, &btf) : NULL;
+	int err = 0;
+
+	if (!func_id) {
+		filter->read_cnt = 0;
+		filter->why[0] = '\0';
+	}
+	if (filter->member_cnt && !filter->types)
+		err = proto_table_new(&filter->types);
+	for (uint32_t i = 0; filter->member_cnt && i < filter->node_cnt && !err; i++) {
+		const struct filter_node *node = &filter->nodes[i];
+		struct filter_read read = { .func_id = func_id, .node = i };
+
+		if (!is_behind(node))
+			continue;
+		if (!kb)
+			err = lacks_types(
+				filter, node,
+				"is in the kernel's memory while a call runs; record --filter "
+				"tests members, which recordings lack");
+		else if (func->owner != KBTF_KERNEL) /* its types are not those of its arguments */
+			err = lacks_types(filter, node, "is unknown for BPF programs");
+		else
+			err = proto ? resolve_node(filter, node, btf, proto, &read) : 1;
+		if (err == 1)
+			return 0; /* filter_fits finds no read */
+		if (!err && VEC_RESERVE(filter->reads, filter->read_cap, filter->read_cnt + 1))
+			err = -ENOMEM;
+		if (!err)
+			filter->reads[filter->read_cnt++] = read;
+	}
+	return err;
+}
+
+/* What a comparison compares. */
+struct operand {
+	const struct proto_type *type; /* NULL: the function has no such value */
+	const struct proto_table *table;
+	const struct filter_read *read; /* NULL: the value itself */
+	uint32_t idx;
+};
+
+static struct operand operand_of(const struct filter *filter, const struct proto_table *protos,
+				 uint32_t func_id, const struct filter_node *node)
+{
+	const struct proto *proto = proto_table_get(protos, func_id);
+	struct operand op = { .table = protos };
+
+	op.type = proto ? filter_find(proto, node->name, &op.idx) : NULL;
+	if (!op.type || !is_behind(node))
+		return op;
+	op.read = read_of(filter, func_id, node);
+	op.table = filter->types;
+	op.type = op.read ? &op.read->type : NULL;
+	return op;
+}
+
+/* The part of @node that the function lacks; len 0: none. */
+static struct text lacking(const struct filter *filter, const struct proto_table *protos,
+			   uint32_t func_id, const struct filter_node *node)
+{
+	const struct operand op = operand_of(filter, protos, func_id, node);
+	const struct proto *proto = proto_table_get(protos, func_id);
+	int64_t value;
+	uint32_t idx;
+
+	if (op.type)
+		return node->symbol.len &&
+				       !proto_enumerator(op.table, op.type, node->symbol, &value)
+			       ? node->symbol
+			       : (struct text){ "", 0 };
+	if (!is_behind(node) || !proto || !filter_find(proto, node->name, &idx))
+		return node->name;
+	return node->path.len ? node->path
+			      : (struct text){ node->string.ptr - 1, node->string.len + 1 };
+}
+
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing)
 {
-	const struct proto *proto = proto_table_get(protos, func_id);
-
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
-		const struct filter_node *node = &filter->nodes[i];
-		const struct proto_type *type;
-		int64_t value;
-		uint32_t idx;
-
-		if (!is_comparison(node))
+		if (!is_comparison(&filter->nodes[i]))
 			continue;
-		type = proto ? filter_find(proto, node->name, &idx) : NULL;
-		*missing = type ? node->symbol : node->name;
-		if (!type ||
-		    (node->symbol.len && !proto_enumerator(protos, type, node->symbol, &value)))
+		*missing = lacking(filter, protos, func_id, &filter->nodes[i]);
+		if (missing->len)
 			return false;
 	}
 	return true;
@@ -198,6 +395,8 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 	const int64_t number = number_of(node, protos, type);
 	bool is_error;
 
+	if (is_behind(node))
+		return false;
 	value = filter_is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits)
 				       : value >> unused_bits;
 	if (node->op == FILTER_EQUAL)
@@ -289,24 +488,130 @@ static void jump_wide_less(struct coder *c, int64_t number, uint32_t label)
 	place(c, end);
 }
 
+/* Read @bytes at the address in R_NUMBER, the lowest first, into R_VALUE; 0 if that fails. */
+static void filter_probe(struct coder *c, int32_t bytes)
+{
+	filter_put(c, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 0);
+	filter_put(c, BPF_ALU64 | BPF_MOV | BPF_X, R_ARG, BPF_REG_10, 0, 0);
+	filter_put(c, BPF_ALU64 | BPF_ADD | BPF_K, R_ARG, 0, 0, -8);
+	filter_put(c, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, bytes);
+	filter_put(c, BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_probe_read_kernel);
+	filter_put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, BPF_REG_10, -8, 0);
+}
+
+/* R_NUMBER = @reg + @offset. */
+static void filter_address(struct coder *c, uint8_t reg, uint32_t offset)
+{
+	filter_put(c, BPF_ALU64 | BPF_MOV | BPF_X, R_NUMBER, reg, 0, 0);
+	if (offset)
+		filter_put(c, BPF_ALU64 | BPF_ADD | BPF_K, R_NUMBER, 0, 0, (int32_t)offset);
+}
+
+/* The argument or result itself, into R_VALUE. */
+static void filter_load_arg(struct coder *c, const struct operand *op)
+{
+	const int32_t offset = (int32_t)(op->idx * sizeof(uint64_t));
+
+	if (op->read && op->read->is_arg_probed) {
+		filter_address(c, c->ctx, (uint32_t)offset);
+		filter_probe(c, sizeof(uint64_t));
+		return;
+	}
+	filter_put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, c->ctx, (int16_t)offset, 0);
+}
+
+static uint8_t filter_load_size(uint8_t bytes)
+{
+	return bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
+}
+
+/* The first @step_cnt loads of the member, from the pointer in R_VALUE on. */
+static void filter_load_steps(struct coder *c, const struct member *m, uint8_t step_cnt)
+{
+	for (uint8_t i = 0; i < step_cnt; i++) {
+		const uint8_t bytes = i + 1 == m->step_cnt ? m->bytes : 8;
+
+		if (c->is_direct && i < m->direct_cnt) {
+			filter_put(c, BPF_LDX | BPF_MEM | filter_load_size(bytes), R_VALUE, R_VALUE,
+				   (int16_t)m->offsets[i], 0);
+			continue;
+		}
+		filter_address(c, R_VALUE, m->offsets[i]);
+		filter_probe(c, bytes);
+	}
+}
+
+/* Make R_VALUE the number that the compared value is. */
+static void filter_load(struct coder *c, const struct operand *op)
+{
+	const struct proto_type *type = op->type;
+	int32_t high_bits = filter_is_wide(type) ? 0 : 64 - 8 * type->bytes;
+	int32_t low_bits = high_bits;
+
+	filter_load_arg(c, op);
+	if (op->read)
+		filter_load_steps(c, &op->read->member, op->read->member.step_cnt);
+	if (op->read && op->read->member.is_be)
+		filter_put(c, BPF_ALU | BPF_END | BPF_TO_BE, R_VALUE, 0, 0,
+			   8 * op->read->member.bytes);
+	if (op->read && op->read->member.bit_cnt) {
+		low_bits = 64 - op->read->member.bit_cnt;
+		high_bits = low_bits - op->read->member.bit_begin;
+	}
+	if (high_bits)
+		filter_put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, high_bits);
+	if (low_bits)
+		filter_put(c, BPF_ALU64 | (filter_is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K,
+			   R_VALUE, 0, 0, low_bits);
+}
+
+/* Jump to @label if the text is the string, or if it is not, else continue. */
+static void filter_compare_text(struct coder *c, const struct filter_node *node,
+				const struct operand *op, bool when, uint32_t label)
+{
+	const struct member *m = &op->read->member;
+	const uint32_t no = when ? new_label(c) : label;
+	const bool is_full = m->elem_cnt && m->elem_cnt == node->string.len;
+	const uint32_t cnt = (uint32_t)node->string.len + !is_full; /* its NUL, too */
+	const uint8_t step_cnt =
+		op->read->is_pointer || !m->step_cnt ? m->step_cnt : m->step_cnt - 1;
+
+	filter_load_arg(c, op);
+	filter_load_steps(c, m, step_cnt);
+	filter_put(c, BPF_ALU64 | BPF_MOV | BPF_X, R_STRING, R_VALUE, 0, 0);
+	for (uint32_t at = 0; at < cnt; at += 8) {
+		const uint32_t bytes = cnt - at < 8 ? cnt - at : 8;
+		const uint32_t left = (uint32_t)node->string.len - at;
+		int64_t word = 0;
+
+		memcpy(&word, node->string.ptr + at, left < bytes ? left : bytes);
+		filter_address(c, R_STRING,
+			       at + (step_cnt < m->step_cnt ? m->offsets[step_cnt] : 0));
+		filter_probe(c, (int32_t)bytes);
+		filter_jump(c, BPF_JNE, word, no);
+	}
+	if (!when)
+		return;
+	filter_put(c, BPF_JMP | BPF_JA, 0, 0, (int16_t)label, 0);
+	place(c, no);
+}
+
 /* Jump to @label if the comparison yields @when, else continue. */
 static void filter_compare(struct coder *c, const struct filter_node *node, bool when,
 			   uint32_t label)
 {
-	uint32_t idx;
-	const struct proto_type *type = filter_find(c->proto, node->name, &idx);
-	const int32_t unused_bits = 64 - 8 * type->bytes;
-	uint32_t yes = when ? label : new_label(c);
-	const int64_t number = number_of(node, c->protos, type);
+	const struct operand op = operand_of(c->filter, c->protos, c->func_id, node);
+	uint32_t yes;
+	int64_t number;
 
-	filter_put(c, BPF_LDX | BPF_MEM | BPF_DW, R_VALUE, R_CTX, (int16_t)(idx * sizeof(uint64_t)),
-		   0);
-	if (!filter_is_wide(type) && unused_bits) {
-		filter_put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, unused_bits);
-		filter_put(c, BPF_ALU64 | (filter_is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K,
-			   R_VALUE, 0, 0, unused_bits);
+	if (node->string.ptr) {
+		filter_compare_text(c, node, &op, when, label);
+		return;
 	}
-	if (node->op == FILTER_LESS && filter_is_wide(type))
+	yes = when ? label : new_label(c);
+	number = number_of(node, op.table, op.type);
+	filter_load(c, &op);
+	if (node->op == FILTER_LESS && filter_is_wide(op.type))
 		jump_wide_less(c, number, yes);
 	else
 		filter_jump(c,
@@ -342,14 +647,18 @@ static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 }
 
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
-		     uint32_t func_id, struct bpf_insn *insns)
+		     uint32_t func_id, bool is_direct, struct bpf_insn *insns)
 {
 	struct coder c = { .filter = filter,
 			   .protos = protos,
-			   .proto = proto_table_get(protos, func_id),
+			   .func_id = func_id,
+			   .is_direct = is_direct,
+			   .ctx = filter->member_cnt ? R_KEPT : R_ARG,
 			   .insns = insns };
 	uint32_t no = new_label(&c);
 
+	if (filter->member_cnt) /* calls overwrite it */
+		filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_X, R_KEPT, R_ARG, 0, 0);
 	branch(&c, filter->root, false, no);
 	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 1);
 	filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
@@ -359,7 +668,8 @@ uint32_t filter_code(const struct filter *filter, const struct proto_table *prot
 	for (uint32_t i = 0; i < c.cnt; i++) {
 		struct bpf_insn *insn = &insns[i];
 
-		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_EXIT)
+		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_EXIT &&
+		    BPF_OP(insn->code) != BPF_CALL)
 			insn->off = (int16_t)(c.labels[insn->off] - i - 1);
 		if (insn->code == (BPF_LD | BPF_DW | BPF_IMM))
 			i++; /* skip the second half */
@@ -481,7 +791,8 @@ static void filter_take_number(struct reader *r, bool is_ordered, struct filter_
 		filter_take_digits(r, is_negative, is_ordered, node);
 	} else if (!name.len) {
 		filter_fail(r, "has a comparison without a number");
-	} else if (!is_negative && errno_of(name) && filter_is_retval(node->name)) {
+	} else if (!is_negative && errno_of(name) && filter_is_retval(node->name) &&
+		   !node->path.len) {
 		snprintf(
 			why, sizeof(why),
 			"compares retval with %.*s, but functions return errors as negative numbers; did you mean -%.*s?",
@@ -530,12 +841,38 @@ static const struct sign *take_sign(struct reader *r)
 	return r->at[0] == '&' && r->at[1] != '&' && filter_take(r, "&") ? &bits : NULL;
 }
 
+static void take_string(struct reader *r, struct filter_node *node)
+{
+	const char *end = strchr(r->at, '"');
+
+	node->string = (struct text){ r->at, end ? (size_t)(end - r->at) : 0 };
+	if (!end)
+		filter_fail(r, "lacks a \"");
+	else if (node->string.len > FILTER_STRING_MAX)
+		filter_fail(r, "has a string of more than 31 bytes");
+	else if (node->op != FILTER_EQUAL)
+		filter_fail(r, "compares a string with a sign other than == and !=");
+	else
+		r->at = end + 1;
+}
+
+/* The members after a name. */
+static struct text take_path(struct reader *r)
+{
+	const struct text path = { r->at, member_path_len(r->at) };
+
+	r->at += path.len;
+	return path;
+}
+
 static uint32_t take_comparison(struct reader *r)
 {
 	struct filter_node node = { .name = filter_take_name(r) };
 	const struct sign *sign;
 	uint32_t at;
 
+	if (node.name.len)
+		node.path = take_path(r);
 	if (!node.name.len)
 		return filter_fail(r, *r->at ? "has no name where one is needed"
 					     : "ends where a name is needed");
@@ -546,8 +883,13 @@ static uint32_t take_comparison(struct reader *r)
 					   ? "has =, which is no comparison; did you mean ==?"
 					   : "has a name without a comparison (== != < <= > >= &)");
 	node.op = sign->op;
-	filter_take_number(r, sign->op == FILTER_LESS, &node);
+	if (filter_take(r, "\""))
+		take_string(r, &node);
+	else
+		filter_take_number(r, sign->op == FILTER_LESS, &node);
 	node.number += sign->more;
+	if (is_behind(&node) && ++r->filter->member_cnt > FILTER_MEMBER_MAX)
+		return filter_fail(r, "has more than 32 members and strings");
 	at = filter_add(r, &node);
 	return sign->is_not ? add_not(r, at) : at;
 }
@@ -619,5 +961,7 @@ void filter_free(struct filter *filter)
 	if (!filter)
 		return;
 	free(filter->text);
+	free(filter->reads);
+	proto_table_free(filter->types);
 	free(filter);
 }

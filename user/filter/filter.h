@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/member.h"
 #include "kernel/proto.h"
 
 enum filter_op {
@@ -21,22 +22,44 @@ struct filter_node {
 	uint16_t left;
 	uint16_t right;
 	struct text name;   /* the compared argument, or retval */
+	struct text path;   /* a member behind it (member.h); len 0: the value itself */
+	struct text string; /* ptr not NULL: with this text, without quotes */
 	struct text symbol; /* len 0: with number; else an enumerator, plus number */
 	int64_t number;
 };
 
-#define FILTER_NODE_MAX 192u
+#define FILTER_NODE_MAX   192u
+#define FILTER_MEMBER_MAX 32u /* members and strings in one filter */
+#define FILTER_STRING_MAX 31u /* bytes */
+
+/* How the code of one function reads the member of a comparison. */
+struct filter_read {
+	uint32_t func_id;
+	uint32_t node;
+	bool is_arg_probed; /* the verifier refuses to load the argument */
+	bool is_pointer;    /* of a string: to its bytes */
+	struct proto_type type;
+	struct member member;
+};
 
 /*
  * The condition of --filter on a call's arguments and result, in the syntax of the kernel's event filters:
- * comparisons of a name with a number, && || ! and parentheses. The name is retval or an argument's. The number is
- * decimal, hexadecimal, an errno's name or, for an enum, an enumerator's name.
+ * comparisons of a name with a number, && || ! and parentheses. The name is retval or an argument's, or a member that
+ * is reached from there. The number is decimal, hexadecimal, an errno's name or, for an enum, an enumerator's name; text
+ * is compared with a string in quotes.
  */
 struct filter {
 	struct filter_node nodes[FILTER_NODE_MAX];
 	uint32_t node_cnt;
 	uint32_t root;
 	char *text; /* contains the names */
+	uint32_t member_cnt;
+	/* by filter_resolve: */
+	struct filter_read *reads; /* in the order of functions and nodes */
+	size_t read_cnt;
+	size_t read_cap;
+	struct proto_table *types; /* has the enums of members */
+	char why[MEMBER_WHY];      /* "": no member was missing */
 };
 
 struct bpf_insn;
@@ -46,12 +69,27 @@ const char *filter_parse(struct filter **out, const char *text);
 void filter_free(struct filter *filter);
 
 /*
+ * filter_resolve - find the members that @filter names behind the arguments of @func, for filter_fits and filter_code.
+ * filter->why has the last complaint. Functions come in the order of their @func_id, from 0 on; 0 forgets all.
+ *
+ * @kb: NULL: there are no types. Return: 0 or -ENOMEM.
+ */
+int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kbtf_func *func,
+		   uint32_t func_id);
+
+/*
  * filter_fits - whether the function has every argument and result that @filter names, with a comparable type.
  *
- * *missing: the first name or enumerator that it lacks; borrowed from @filter.
+ * *missing: the first name, enumerator, path of a member or string that it lacks; borrowed from @filter.
  */
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing);
+
+/* filter_is_member - whether @missing is the path of a member, or a string; filter->why says what is wrong with it. */
+static inline bool filter_is_member(struct text missing)
+{
+	return missing.len && (*missing.ptr == '"' || member_path_len(missing.ptr));
+}
 
 #define FILTER_ANY_FUNC UINT32_MAX
 
@@ -74,22 +112,25 @@ struct filter_needs filter_needs(const struct filter *filter);
 /*
  * filter_eval - whether a call of a function that @filter fits passes.
  *
- * @values: all arguments of the prototype, then the result. Agrees with the code of filter_code.
+ * @values: all arguments of the prototype, then the result. Agrees with the code of filter_code, but no member and no
+ * string passes: these are in the kernel's memory.
  */
 bool filter_eval(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 const uint64_t *values);
 
-#define FILTER_INSN_MAX 1024u
+#define FILTER_INSN_MAX 4096u
 
 /*
  * filter_code - compile the filter to a BPF function for the exit of one function, which it must fit.
  *
- * Its argument is the context of an fexit program, its result 1 for calls that match, else 0. It has no loop, calls
- * nothing and uses no stack. A pointer or unsigned 64-bit number counts as negative if it is an error (IS_ERR_VALUE
+ * Its argument is the context of an fexit program, its result 1 for calls that match, else 0. It has no loop. Without
+ * members it calls nothing and uses no stack; else it uses 8 bytes of stack, r6, r7, and calls bpf_probe_read_kernel.
+ * What cannot be read is 0. A pointer or unsigned 64-bit number counts as negative if it is an error (IS_ERR_VALUE
  * of include/linux/err.h).
- * @insns: room for FILTER_INSN_MAX. Return: the number of instructions.
+ * @is_direct: members are loaded as far as the verifier allows it by their types; else all through the helper, which
+ * costs more and needs no types. @insns: room for FILTER_INSN_MAX. Return: the number of instructions.
  */
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
-		     uint32_t func_id, struct bpf_insn *insns);
+		     uint32_t func_id, bool is_direct, struct bpf_insn *insns);
 
 #endif

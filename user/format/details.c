@@ -458,19 +458,23 @@ void details_release(struct details *dt)
 	*dt = (struct details){ 0 };
 }
 
+struct kbtf_func details_kfunc(const struct func *func)
+{
+	return (struct kbtf_func){
+		.name = func->name.ptr,
+		.module = func->module.len ? func->module.ptr : NULL,
+		.btf_id = func->btf_id,
+		.btf_fd = func->btf_fd,
+		.owner = func->owner,
+	};
+}
+
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb)
 {
 	int err = 0;
 
 	for (size_t i = dt->protos ? dt->protos->cnt : 0; dt->protos && i < tab->cnt && !err; i++) {
-		const struct func *func = &tab->funcs[i];
-		const struct kbtf_func kfunc = {
-			.name = func->name.ptr,
-			.module = func->module.len ? func->module.ptr : NULL,
-			.btf_id = func->btf_id,
-			.btf_fd = func->btf_fd,
-			.owner = func->owner,
-		};
+		const struct kbtf_func kfunc = details_kfunc(&tab->funcs[i]);
 
 		err = proto_table_add(dt->protos, kb, &kfunc);
 	}

@@ -76,6 +76,9 @@ struct details_want {
 int details_init(struct details *dt, const struct details_want *want, const struct ksyms *ks);
 void details_release(struct details *dt);
 
+/* details_kfunc - @func as the kernel's types know it; borrows its names. */
+struct kbtf_func details_kfunc(const struct func *func);
+
 /* details_funcs - read the prototypes of @tab's functions, but for those read before. Return: 0 or -ENOMEM. */
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 

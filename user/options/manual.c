@@ -150,15 +150,22 @@ static const struct man_block man_blocks[] = {
 	  "retval < 0\n"
 	  "retval == -ECONNREFUSED && addrlen == 16\n"
 	  "!(flags & 0x40) || len > 1000\n"
-	  "reason == SKB_DROP_REASON_NO_SOCKET" },
+	  "reason == SKB_DROP_REASON_NO_SOCKET\n"
+	  "skb.mark == 5 && skb.dev.name == \"lo\"\n"
+	  "sk.sk_wmem_queued > 100000 || sk:tcp_sock.snd_cwnd < 10" },
 	{ MAN_ITEM, "NAME",
 	  "retval, or an argument's name in the kernel; --graph-opts args shows these. Types are the kernel's. A pointer "
 	  "or an unsigned number of 64 bits is negative if it is an error (ERR_PTR)." },
+	{ MAN_ITEM, "NAME.MEMBER NAME->MEMBER NAME[N] NAME:STRUCT.MEMBER",
+	  "a member of the struct to which NAME points, read when the call returns; further members follow it, through "
+	  "pointers, too. :STRUCT is the struct to which the pointer really points. Bit fields, unnamed structs and macros "
+	  "such as sk_state are members. Numbers of the types __be16, __be32 and __be64 are converted. What cannot be read is "
+	  "0. Recordings have no members." },
 	{ MAN_ITEM, "== != < <= > >= &",
 	  "comparisons; & is true if NAME and NUMBER have a bit in common." },
 	{ MAN_ITEM, "NUMBER",
 	  "decimal or hexadecimal, with - before it if negative; the name of an errno; an enumerator of the argument's "
-	  "type." },
+	  "or member's type; \"TEXT\" with == and != for arrays of characters and pointers to them." },
 	{ MAN_ITEM, "&& || ! ()", "combine comparisons; && binds tighter than ||." },
 	{ MAN_SUBSECTION, "--packet: packets", NULL },
 	{ MAN_TEXT, NULL,

@@ -461,8 +461,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "filter", "EXPRESSION", APPLY(filter, struct filter *, apply_filter), SELECTS,
 	  "Print only calls that match, each with everything it called, in the order in which they returned. It "
 	  "tests calls of start functions (-G, --preset; without these, of the traced functions that have what "
-	  "EXPRESSION names). EXPRESSION compares retval or an argument, by its name in the kernel, with a number, "
-	  "an errno name or an enumerator: == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
+	  "EXPRESSION names). EXPRESSION compares retval or an argument, by its name in the kernel, or a member behind "
+	  "it (skb.dev.ifindex) with a number, an errno name, an enumerator or a \"text\": == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
 	  "kernel decides when the call returns." },
 	{ 0, "preset", "NAME", APPLY(presets, struct str_list, apply_preset), SELECTS,
 	  "Use the start functions of a preset, a set that answers one question, such as tcp-connect or drop; "

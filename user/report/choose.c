@@ -1028,7 +1028,8 @@ static int filter_check(struct choose_events *ch)
 			 selector->values, selector->option);
 		return VERDICT_NOTHING;
 	}
-	err = opts->filter ? start_setup_check_filter(opts, &ch->functab, details->protos) : 0;
+	err = opts->filter ? start_setup_check_filter(opts, &ch->functab, details->protos, NULL)
+			   : 0;
 	return err || !selector ? err : value_match_new(&ch->match, opts, details);
 }
 

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/verdict.h"
+#include "filter/filter.h"
+#include "format/details.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
 #include "select/presets.h"
@@ -340,6 +342,21 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 	return VERDICT_NOTHING;
 }
 
+/* A member of a function's argument is missing, or of all functions'. */
+static int member_misses(const struct filter *filter, const struct func *func)
+{
+	const char *hint = strstr(filter->why, "; ");
+	const int len = (int)(hint ? (size_t)(hint - filter->why) : strlen(filter->why));
+
+	if (func)
+		log_error("--filter: '%s': %.*s", func->name.ptr, len, filter->why);
+	else
+		log_error("--filter: %.*s", len, filter->why);
+	if (hint)
+		log_hint("%s", hint + 2);
+	return VERDICT_NOTHING;
+}
+
 /*
  * @near: the name that may have been meant; "": unknown. @func: a function without @missing; NULL: no function has
  * it.
@@ -369,24 +386,35 @@ static int filter_misses(const struct text *missing, const char *near, const str
 }
 
 int start_setup_check_filter(const struct opts *opts, struct functab *functab,
-			     const struct proto_table *protos)
+			     const struct proto_table *protos, const struct kbtf *kb)
 {
 	struct text missing = { "", 0 };
 	bool has_start = false;
+	int err = 0;
 
 	for (size_t i = 0; opts->filter && i < functab->cnt; i++) {
 		struct func *func = &functab->funcs[i];
+		const struct kbtf_func kfunc = details_kfunc(func);
 
+		err = filter_resolve(opts->filter, kb, &kfunc, (uint32_t)i);
+		if (err)
+			return err;
 		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
-		if (!func->fits_filter && is_graph_func(opts, func->name.ptr))
-			return filter_misses(&missing,
-					     filter_suggest(opts->filter, protos, (uint32_t)i,
-							    missing),
-					     func);
-		has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
+		if (func->fits_filter || !is_graph_func(opts, func->name.ptr)) {
+			has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
+			continue;
+		}
+		return filter_is_member(missing)
+			       ? member_misses(opts->filter, func)
+			       : filter_misses(&missing,
+					       filter_suggest(opts->filter, protos, (uint32_t)i,
+							      missing),
+					       func);
 	}
 	if (has_start || !opts->filter)
 		return 0;
+	if (*opts->filter->why)
+		return member_misses(opts->filter, NULL);
 	return filter_misses(&missing,
 			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
 }

@@ -117,10 +117,11 @@ int start_setup_check(const struct opts *opts, const struct functab *functab);
  * start_setup_check_filter - whether the functions support --filter. Sets fits_filter of each function that has
  * everything the filter names.
  *
- * Return: 0, or VERDICT_NOTHING when a function of -G, or every function, lacks something (already logged).
+ * @kb: NULL: of a recording, which has no members. Return: 0, -ENOMEM, or VERDICT_NOTHING when a function of -G, or
+ * every function, lacks something (already logged).
  */
 int start_setup_check_filter(const struct opts *opts, struct functab *functab,
-			     const struct proto_table *protos);
+			     const struct proto_table *protos, const struct kbtf *kb);
 
 /*
  * start_setup_new - set up -G, -g, --preset, --packet, --slower-than, --errors-only and --filter.

@@ -298,7 +298,9 @@ static int read_types(struct session *ses)
 		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
 	if (!err && ses->points.cnt)
 		err = plan_point_fields(&ses->tracepoints, &ses->facts, ses->details.points);
-	return err ? err : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos);
+	return err ? err
+		   : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos,
+					      ses->facts.kbtf);
 }
 
 /* The tracepoints of -e. */

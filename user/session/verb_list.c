@@ -124,7 +124,8 @@ static int check_filter(void *ctx, struct functab *tab)
 	if (!err)
 		err = details_funcs(&details, tab, planner->facts->kbtf);
 	if (!err)
-		err = start_setup_check_filter(planner->opts, tab, details.protos);
+		err = start_setup_check_filter(planner->opts, tab, details.protos,
+					       planner->facts->kbtf);
 	details_release(&details);
 	return err;
 }

@@ -1,0 +1,471 @@
+/* Members in --filter: what is found in made-up types, what is refused, and what the instructions read. */
+#include <bpf/btf.h>
+#include <linux/bpf.h>
+#include <stddef.h>
+
+#include "filter/filter.h"
+#include "fakekernel.h"
+#include "harness.h"
+#include "kernel/member.h"
+#include "machine.h"
+
+struct dev {
+	int ifindex;
+	char name[16];
+	const char *alias;
+	char pad[40000];
+	uint16_t far;
+};
+
+struct common {
+	uint16_t skc_dport;
+	uint8_t skc_state;
+	uint64_t skc_cookie;
+};
+
+struct sock_like {
+	struct common __sk_common;
+	uint64_t queued;
+	uint8_t protocol;
+};
+
+struct big_sock {
+	struct sock_like sk;
+	uint32_t cwnd;
+};
+
+struct packet {
+	union {
+		struct {
+			struct packet *next;
+			struct dev *dev;
+		};
+		uint64_t word;
+	};
+	struct sock_like *sk;
+	uint32_t len;
+	int8_t small;
+	bool ok;
+	uint32_t type : 3, mid : 9;
+	int32_t sign : 4;
+	uint32_t cb[4];
+	int state;
+	void *data;
+	struct {
+		int inner;
+	} box;
+	struct dev devs[2];
+};
+
+static int ids[8];
+
+enum { I_U8, I_S8, I_U16, I_U32, I_S32, I_U64, I_BOOL };
+
+static void make_ints(struct btf *btf)
+{
+	ids[I_U8] = btf__add_int(btf, "unsigned char", 1, 0);
+	ids[I_S8] = btf__add_int(btf, "char", 1, BTF_INT_SIGNED);
+	ids[I_U16] = btf__add_int(btf, "unsigned short", 2, 0);
+	ids[I_U32] = btf__add_int(btf, "unsigned int", 4, 0);
+	ids[I_S32] = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	ids[I_U64] = btf__add_int(btf, "unsigned long", 8, 0);
+	ids[I_BOOL] = btf__add_int(btf, "_Bool", 1, BTF_INT_BOOL);
+}
+
+#define FIELD(record, name, id) \
+	CHECK(!btf__add_field(fake.btf, #name, id, 8 * offsetof(struct record, name), 0))
+
+static int make_dev(struct btf *btf)
+{
+	const int letters = btf__add_array(btf, ids[I_S32], ids[I_S8], 16);
+	const int alias = btf__add_ptr(btf, btf__add_const(btf, ids[I_S8]));
+	const int dev = btf__add_struct(btf, "dev", sizeof(struct dev));
+
+	FIELD(dev, ifindex, ids[I_S32]);
+	FIELD(dev, name, letters);
+	FIELD(dev, alias, alias);
+	FIELD(dev, far, ids[I_U16]);
+	return dev;
+}
+
+static int make_socks(struct btf *btf)
+{
+	const int port = btf__add_typedef(btf, "__be16", ids[I_U16]);
+	const int cookie = btf__add_typedef(btf, "__be64", ids[I_U64]);
+	const int common = btf__add_struct(btf, "common", sizeof(struct common));
+	int sock;
+
+	FIELD(common, skc_dport, port);
+	FIELD(common, skc_state, ids[I_U8]);
+	FIELD(common, skc_cookie, cookie);
+	sock = btf__add_struct(btf, "sock_like", sizeof(struct sock_like));
+	FIELD(sock_like, __sk_common, common);
+	FIELD(sock_like, queued, ids[I_U64]);
+	FIELD(sock_like, protocol, ids[I_U8]);
+	btf__add_struct(btf, "big_sock", sizeof(struct big_sock));
+	FIELD(big_sock, sk, sock);
+	FIELD(big_sock, cwnd, ids[I_U32]);
+	return sock;
+}
+
+/* The bits of struct packet follow "ok". */
+#define BITS (8 * (offsetof(struct packet, ok) + 1))
+
+static void make_bits(struct btf *btf)
+{
+	btf__add_field(btf, "type", ids[I_U32], BITS, 3);
+	btf__add_field(btf, "mid", ids[I_U32], BITS + 3, 9);
+	btf__add_field(btf, "sign", ids[I_S32], BITS + 12, 4);
+}
+
+static int make_packet(struct btf *btf)
+{
+	const int dev = make_dev(btf);
+	const int sock_ptr = btf__add_ptr(btf, make_socks(btf));
+	const int dev_ptr = btf__add_ptr(btf, dev);
+	const int cb = btf__add_array(btf, ids[I_S32], ids[I_U32], 4);
+	const int devs = btf__add_array(btf, ids[I_S32], dev, 2);
+	const int data = btf__add_ptr(btf, 0);
+	const int state = btf__add_enum(btf, "state", 4);
+	int links, either, box, packet;
+
+	btf__add_enum_value(btf, "STATE_DOWN", 0);
+	btf__add_enum_value(btf, "STATE_UP", 7);
+	box = btf__add_struct(btf, NULL, 4);
+	btf__add_field(btf, "inner", ids[I_S32], 0, 0);
+	links = btf__add_struct(btf, NULL, 16);
+	btf__add_field(btf, "next", data, 0, 0);
+	btf__add_field(btf, "dev", dev_ptr, 64, 0);
+	either = btf__add_union(btf, NULL, 16);
+	btf__add_field(btf, NULL, links, 0, 0);
+	btf__add_field(btf, "word", ids[I_U64], 0, 0);
+	packet = btf__add_struct(btf, "packet", sizeof(struct packet));
+	btf__add_field(btf, NULL, either, 0, 0);
+	FIELD(packet, sk, sock_ptr);
+	FIELD(packet, len, ids[I_U32]);
+	FIELD(packet, small, ids[I_S8]);
+	FIELD(packet, ok, ids[I_BOOL]);
+	make_bits(btf);
+	FIELD(packet, cb, cb);
+	FIELD(packet, state, state);
+	FIELD(packet, data, data);
+	FIELD(packet, box, box);
+	FIELD(packet, devs, devs);
+	return packet;
+}
+
+static struct proto_table *table;
+static struct kbtf_func funcs[2];
+
+/* struct packet *f(struct packet *skb, void *any, const char *word, int *number, int plain); void g(int plain) */
+static void begin(void)
+{
+	int packet, proto, text;
+
+	fake_begin();
+	fake_func("fake_one", FAKE_PLAIN);
+	make_ints(fake.btf);
+	packet = btf__add_ptr(fake.btf, btf__add_const(fake.btf, make_packet(fake.btf)));
+	text = btf__add_ptr(fake.btf, btf__add_const(fake.btf, ids[I_S8]));
+	btf__add_ptr(fake.btf, 0);
+	btf__add_ptr(fake.btf, ids[I_S32]);
+	proto = btf__add_func_proto(fake.btf, packet);
+	btf__add_func_param(fake.btf, "skb", packet);
+	btf__add_func_param(fake.btf, "any", proto - 2);
+	btf__add_func_param(fake.btf, "word", text);
+	btf__add_func_param(fake.btf, "number", proto - 1);
+	btf__add_func_param(fake.btf, "plain", ids[I_S32]);
+	CHECK(btf__add_func(fake.btf, "f", BTF_FUNC_GLOBAL, proto) > 0);
+	proto = btf__add_func_proto(fake.btf, 0);
+	btf__add_func_param(fake.btf, "plain", ids[I_S32]);
+	CHECK(btf__add_func(fake.btf, "g", BTF_FUNC_GLOBAL, proto) > 0);
+	fake_end();
+	CHECK(!proto_table_new(&table));
+	for (int i = 0; i < 2; i++) {
+		const struct kbtf_func *func = kbtf_next(fake.kb, i ? "g" : "f", NULL);
+
+		CHECK(func && !proto_table_add(table, fake.kb, func));
+		funcs[i] = *func;
+	}
+}
+BEFORE(begin);
+
+static void end(void)
+{
+	proto_table_free(table);
+	fake_release();
+}
+AFTER(end);
+
+/* ---- what the instructions read ---- */
+
+static struct big_sock sock = { .sk = { .__sk_common = { 0xbb01, 7, 0x0100000000000000 },
+					.queued = 1ull << 40,
+					.protocol = 6 },
+				.cwnd = 10 };
+static struct dev dev = { .ifindex = 3, .name = "eth0", .alias = "uplink of the rack", .far = 9 };
+static struct packet skb = {
+	.dev = &dev,
+	.sk = &sock.sk,
+	.len = 1500,
+	.small = -5,
+	.ok = true,
+	.type = 5,
+	.mid = 300,
+	.sign = -3,
+	.cb = { 1, 2, 3, 0x80000000 },
+	.state = 7,
+	.data = &sock,
+	.box = { 12 },
+	.devs = { [1] = { .ifindex = 44, .name = "sixteen-letters!" } },
+};
+static int number[2] = { -8, 16 };
+
+static struct filter *parsed(const char *text)
+{
+	struct filter *filter = NULL;
+	const char *wrong = filter_parse(&filter, text);
+
+	in_case("'%s': %s", text, wrong ? wrong : "");
+	CHECK(!wrong);
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK(!filter_resolve(filter, fake.kb, &funcs[i], i));
+	return filter;
+}
+
+static bool matches(const char *text, bool is_direct)
+{
+	static struct bpf_insn insns[FILTER_INSN_MAX];
+	const uint64_t ctx[14] = {
+		(uintptr_t)&skb, (uintptr_t)&sock, (uintptr_t) "udp", (uintptr_t)&number, 77,
+		(uintptr_t)&skb
+	};
+	struct filter *filter = parsed(text);
+	struct text missing;
+	uint32_t cnt;
+	bool result;
+
+	CHECK(filter_fits(filter, table, 0, &missing));
+	cnt = filter_code(filter, table, 0, is_direct, insns);
+	CHECK(cnt <= FILTER_INSN_MAX);
+	check_reached(insns, cnt);
+	result = run_call(insns, cnt, ctx);
+	filter_free(filter);
+	return result;
+}
+
+static void check_matches(const char *text, bool want)
+{
+	CHECK(matches(text, true) == want);
+	CHECK(matches(text, false) == want);
+}
+
+static void all_memory(void)
+{
+	machine_memory(&skb, sizeof(skb));
+	machine_memory(&dev, sizeof(dev));
+	machine_memory(&sock, sizeof(sock));
+	machine_memory(number, sizeof(number));
+	machine_memory(dev.alias, strlen(dev.alias) + 1);
+	machine_memory("udp", 4);
+}
+
+TEST(members_are_read_as_c_reads_them)
+{
+	all_memory();
+	EACH_PART(
+		text,
+		"skb.len == 1500; skb->len > 1499; skb.small == -5; skb.small < 0; skb.ok == 1; "
+		"skb.type == 5; skb.mid == 300; skb.mid & 0x100; skb.sign == -3; skb.sign < -2; "
+		"skb.cb[0] == 1; skb.cb[3] == 0x80000000; skb.state == STATE_UP; "
+		"skb.dev.ifindex == 3; skb->dev->ifindex < 4; skb.dev.far == 9; skb.word == 0; "
+		"skb.sk.queued == 0x10000000000; skb.sk.queued > 5; skb.sk.protocol == 6; "
+		"skb.sk:big_sock.cwnd == 10; any:big_sock.sk.protocol == 6; skb.data:big_sock->cwnd == 10; "
+		"skb.box.inner == 12; skb.devs[1].ifindex == 44; number[0] == -8; number[1] == 16; "
+		"retval.len == 1500; retval->dev->ifindex == 3; skb.dev != 0; skb.next == 0; "
+		"skb.len == 1500 && plain == 77 && skb.dev.ifindex == 3; "
+		"!(skb.len == 1 || skb.sk.protocol == 17)")
+		check_matches(text, true);
+	EACH_PART(text,
+		  "skb.len != 1500; skb.small > 0; skb.type == 6; skb.sign > 0; skb.cb[1] == 3; "
+		  "skb.state == STATE_DOWN; skb.dev.ifindex > 3; skb.sk:big_sock.cwnd == 11; "
+		  "skb.len == 1500 && plain == 78; skb.dev == 0")
+		check_matches(text, false);
+}
+
+TEST(text_is_compared_to_its_end)
+{
+	all_memory();
+	EACH_PART(
+		text,
+		"skb.dev.name == \"eth0\"; skb.dev.name != \"eth\"; skb.dev.name != \"eth01\"; "
+		"skb.devs[1].name == \"sixteen-letters!\"; skb.devs[0].name == \"\"; word == \"udp\"; "
+		"word != \"ud\"; word != \"\"; skb.dev.alias == \"uplink of the rack\"; "
+		"skb.dev.alias != \"uplink of the sack\"; skb.len == 1500 && skb.dev.name == \"eth0\"; "
+		"skb.len == 1 || !(skb.dev.name == \"eth1\")")
+		check_matches(text, true);
+	EACH_PART(text, "skb.dev.name == \"eth\"; word == \"\"; word == \"udp6\"; "
+			"skb.devs[1].name == \"sixteen-letters\"")
+		check_matches(text, false);
+}
+
+TEST(what_cannot_be_read_is_zero)
+{
+	machine_memory(&skb, sizeof(skb));
+	EACH_PART(text, "skb.dev.ifindex == 0; skb.sk.queued == 0; skb.dev.name != \"eth0\"; "
+			"skb.sk:big_sock.cwnd < 1; number[0] == 0; skb.len == 1500")
+		check_matches(text, true);
+}
+
+/* ---- how they are found ---- */
+
+static struct member found(const char *path, bool is_direct)
+{
+	const struct btf *btf;
+	const struct btf_type *proto = kbtf_proto(fake.kb, &funcs[0], &btf);
+	char why[MEMBER_WHY] = "";
+	struct member member;
+
+	CHECK(member_path_len(path) == strlen(path));
+	in_case("%s: %s", path, why);
+	CHECK(member_resolve(&member, btf, btf_params(proto)[0].type, text_from(path), 0, is_direct,
+			     why));
+	return member;
+}
+
+TEST(loads_are_direct_as_long_as_the_verifier_knows_the_types)
+{
+	static const struct {
+		const char *path;
+		int step_cnt;
+		int direct_cnt;
+	} rows[] = {
+		{ ".len", 1, 1 },
+		{ ".dev", 1, 1 },
+		{ ".dev.ifindex", 2, 2 },
+		{ ".word", 1, 0 },
+		{ ".type", 1, 0 },
+		{ ".cb[1]", 1, 0 },
+		{ ".dev.name[2]", 2, 1 },
+		{ ".sk:big_sock.cwnd", 2, 1 },
+		{ ".box.inner", 1, 1 },
+		{ ".dev.far", 2, 1 },
+		{ ".devs[1].ifindex", 1, 0 },
+	};
+
+	EACH(row, rows) {
+		const struct member member = found(row->path, true);
+
+		in_case("%s: %u of %u", row->path, member.direct_cnt, member.step_cnt);
+		CHECK(member.step_cnt == row->step_cnt && member.direct_cnt == row->direct_cnt);
+		CHECK(!found(row->path, false).direct_cnt);
+	}
+}
+
+/* ---- what is said ---- */
+
+/* What f lacks for @text. */
+static const char *lack(const char *text, const struct kbtf *kb)
+{
+	static char said[MEMBER_WHY];
+	struct filter *filter = NULL;
+	struct text missing = { "", 0 };
+
+	CHECK(!filter_parse(&filter, text));
+	in_case("'%s'", text);
+	CHECK(!filter_resolve(filter, kb, &funcs[0], 0));
+	CHECK(!filter_fits(filter, table, 0, &missing) && filter_is_member(missing));
+	snprintf(said, sizeof(said), "%s", filter->why);
+	filter_free(filter);
+	return said;
+}
+
+TEST(complaints_name_the_member_and_what_is_near)
+{
+	static const struct text_case rows[] = {
+		{ "skb.lne == 1", "struct packet has no member 'lne'; did you mean len?" },
+		{ "skb.dve.ifindex == 1", "struct packet has no member 'dve'; did you mean dev?" },
+		{ "skb.dev.ifindx == 1",
+		  "struct dev has no member 'ifindx'; did you mean ifindex?" },
+		{ "skb.sk.sk_sate == 1",
+		  "struct sock_like has no member 'sk_sate'; did you mean sk_state?" },
+		{ "skb.sk.sk_dport.x == 1",
+		  "'skb.sk.sk_dport' is neither a struct nor a pointer to one" },
+		{ "skb.zzz == 1", "struct packet has no member 'zzz'" },
+		{ "skb.box == 1", "'skb.box' is no number, but a struct" },
+		{ "skb.cb == 1", "'skb.cb' is no number, but an array; [0] is its first element" },
+		{ "skb.cb[4] == 1", "'skb.cb' has fewer elements" },
+		{ "skb.len[0] == 1", "'skb.len' is no array" },
+		{ "skb.len.x == 1", "'skb.len' is neither a struct nor a pointer to one" },
+		{ "skb.type.x == 1", "'skb.type' is neither a struct nor a pointer to one" },
+		{ "plain.x == 1", "'plain' is neither a struct nor a pointer to one" },
+		{ "skb.data.len == 1",
+		  "'skb.data' points to void; ARGUMENT:STRUCT.MEMBER names its struct" },
+		{ "skb.data:nothing.len == 1", "the kernel has no struct 'nothing'" },
+		{ "skb.len:big_sock.cwnd == 1", "'skb.len' is no pointer" },
+		{ "skb.data:big_sock == 1",
+		  "'skb.data:big_sock' ends with a struct's name, not with a member" },
+		{ "skb.len == \"a\"", "'skb.len' is no text" },
+		{ "plain == \"a\"", "'plain' is no text" },
+		{ "skb.dev.name == \"seventeen-letters\"",
+		  "'skb.dev.name' has only 16 bytes of text" },
+	};
+
+	EACH(row, rows)
+		CHECK_STR(lack(row->in, fake.kb), row->want);
+	CHECK_STR(lack("skb.len == 1", NULL),
+		  "'skb.len' is in the kernel's memory while a call runs; record --filter tests "
+		  "members, which recordings lack");
+}
+
+TEST(other_functions_lack_an_argument_alone)
+{
+	struct filter *filter = parsed("skb.len == 1500");
+	struct text missing = { "", 0 };
+
+	CHECK(filter_fits(filter, table, 0, &missing));
+	CHECK(!filter_fits(filter, table, 1, &missing));
+	CHECK_TEXT(missing, "skb");
+	CHECK(!filter_is_member(missing) && !*filter->why);
+	filter_free(filter);
+}
+
+TEST(enumerators_of_members_have_suggestions)
+{
+	struct filter *filter = parsed("skb.state == STATE_PU");
+	struct text missing = { "", 0 };
+
+	CHECK(!filter_fits(filter, table, 0, &missing));
+	CHECK_TEXT(missing, "STATE_PU");
+	CHECK_STR(filter_suggest(filter, table, 0, missing), "STATE_UP");
+	filter_free(filter);
+}
+
+TEST(paths_are_parsed_to_their_end)
+{
+	struct filter *filter = NULL;
+	char many[2000] = "";
+
+	EACH_PART(
+		bad,
+		"skb. == 1; skb.len; skb.1 == 2; skb[x] == 1; skb[1 == 2; skb- >len == 1; .len == 1; "
+		"skb.name == \"eth0; skb.name < \"a\"; skb.name & \"a\"; skb.len == 1 2; skb.: == 1; "
+		"skb.name == \"0123456789012345678901234567890123\"")
+		CHECK(filter_parse(&filter, bad));
+	for (int i = 0; i < 33; i++)
+		strcat(many, i ? " || skb.len == 1" : "skb.len == 1");
+	CHECK_STR(filter_parse(&filter, many), "has more than 32 members and strings");
+}
+
+/* The longest code there is has room. */
+TEST(any_filter_fits_into_a_function)
+{
+	static char text[8000];
+
+	all_memory();
+	for (int i = 0; i < 31; i++)
+		strcat(text, "(plain != 0x1234567890 && skb.dev.alias != "
+			     "\"0123456789012345678901234567890\") && ");
+	strcat(text, "plain == 77");
+	check_matches(text, true);
+}
