@@ -34,6 +34,8 @@ static bool is_chunk(const uint8_t *at)
 	case CHUNK_MADE:
 	case CHUNK_PROC:
 	case CHUNK_PLAC:
+	case CHUNK_PNTS:
+	case CHUNK_FLDS:
 		return true;
 	default:
 		return false;

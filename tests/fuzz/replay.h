@@ -43,6 +43,7 @@ static const struct replay_mode replay_modes[] = {
 	{ { "diff" } },
 	{ { "diff", "--json" } },
 	{ { "report", "--format", "otlp" } },
+	{ { "report", "--graph-opts", "noargs,noretval", "-e", "*" } },
 	{ { "latency", "--by", "stage" } }, /* of texts, too */
 };
 

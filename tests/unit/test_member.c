@@ -246,7 +246,7 @@ static bool matches(const char *text, bool is_direct)
 	bool result;
 
 	CHECK(filter_fits(filter, table, 0, &missing));
-	cnt = filter_code(filter, table, 0, is_direct, insns);
+	cnt = filter_code(filter, table, 0, proto_table_get(table, 0)->arg_cnt, is_direct, insns);
 	CHECK(cnt <= FILTER_INSN_MAX);
 	check_reached(insns, cnt);
 	result = run_call(insns, cnt, ctx);

@@ -174,13 +174,15 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 		return end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
 	if (filter && is_start) {
 		spec.code = code;
-		spec.code_cnt = filter_code(filter, obj->config.protos, func_id, true, code);
+		spec.code_cnt =
+			filter_code(filter, obj->config.protos, func_id, func->arg_cnt, true, code);
 	}
 	spec.ends = TEMPLATE_EXIT;
 	err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
 	if ((err == -EACCES || err == -EINVAL) && spec.code && filter->member_cnt) {
 		/* the verifier knows a type otherwise than we do */
-		spec.code_cnt = filter_code(filter, obj->config.protos, func_id, false, code);
+		spec.code_cnt = filter_code(filter, obj->config.protos, func_id, func->arg_cnt,
+					    false, code);
 		err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
 	}
 	if (err)

@@ -105,6 +105,7 @@ struct coder {
 	const struct filter *filter;
 	const struct proto_table *protos;
 	uint32_t func_id;
+	uint32_t ret_idx; /* the result's place in the context */
 	bool is_direct;
 	uint8_t ctx; /* the register that has the context */
 	struct bpf_insn *insns;
@@ -298,13 +299,14 @@ struct operand {
 	const struct proto_table *table;
 	const struct filter_read *read; /* NULL: the value itself */
 	uint32_t idx;
+	bool is_ret;
 };
 
 static struct operand operand_of(const struct filter *filter, const struct proto_table *protos,
 				 uint32_t func_id, const struct filter_node *node)
 {
 	const struct proto *proto = proto_table_get(protos, func_id);
-	struct operand op = { .table = protos };
+	struct operand op = { .table = protos, .is_ret = filter_is_retval(node->name) };
 
 	op.type = proto ? filter_find(proto, node->name, &op.idx) : NULL;
 	if (!op.type || !is_behind(node))
@@ -510,7 +512,8 @@ static void filter_address(struct coder *c, uint8_t reg, uint32_t offset)
 /* The argument or result itself, into R_VALUE. */
 static void filter_load_arg(struct coder *c, const struct operand *op)
 {
-	const int32_t offset = (int32_t)(op->idx * sizeof(uint64_t));
+	const uint32_t idx = op->is_ret ? c->ret_idx : op->idx;
+	const int32_t offset = (int32_t)(idx * sizeof(uint64_t));
 
 	if (op->read && op->read->is_arg_probed) {
 		filter_address(c, c->ctx, (uint32_t)offset);
@@ -647,11 +650,12 @@ static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 }
 
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
-		     uint32_t func_id, bool is_direct, struct bpf_insn *insns)
+		     uint32_t func_id, uint32_t ret_idx, bool is_direct, struct bpf_insn *insns)
 {
 	struct coder c = { .filter = filter,
 			   .protos = protos,
 			   .func_id = func_id,
+			   .ret_idx = ret_idx,
 			   .is_direct = is_direct,
 			   .ctx = filter->member_cnt ? R_KEPT : R_ARG,
 			   .insns = insns };

@@ -127,10 +127,12 @@ bool filter_eval(const struct filter *filter, const struct proto_table *protos, 
  * members it calls nothing and uses no stack; else it uses 8 bytes of stack, r6, r7, and calls bpf_probe_read_kernel.
  * What cannot be read is 0. A pointer or unsigned 64-bit number counts as negative if it is an error (IS_ERR_VALUE
  * of include/linux/err.h).
+ * @ret_idx: how many words of the context precede the result: func->arg_cnt, not the arguments of the prototype, as for
+ * a BPF program of which the verifier has no type the kernel passes five.
  * @is_direct: members are loaded as far as the verifier allows it by their types; else all through the helper, which
  * costs more and needs no types. @insns: room for FILTER_INSN_MAX. Return: the number of instructions.
  */
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
-		     uint32_t func_id, bool is_direct, struct bpf_insn *insns);
+		     uint32_t func_id, uint32_t ret_idx, bool is_direct, struct bpf_insn *insns);
 
 #endif

@@ -222,8 +222,9 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	if (call->has_packet && packet_text(&call->packet, &nt->packet))
 		is_new = is_news(nt, row, &call->packet);
 	len = nt->packet.len;
-	proto_named_enum(nt->config.protos, row->func_id, "reason", call->args, call->arg_cnt,
-			 &nt->packet);
+	if (nt->config.protos)
+		proto_named_enum(nt->config.protos, row->func_id, "reason", call->args,
+				 call->arg_cnt, &nt->packet);
 	/* a drop with its reason is always shown */
 	if (!is_new && nt->packet.len == len)
 		return false;
@@ -316,7 +317,8 @@ static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comment
 	if (!values_get(config->values, row->entry_values, &call))
 		return 0;
 	row->args = nt->args;
-	if (call.arg_cnt)
+	/* a recording of calls with values may be read for its tracepoints alone */
+	if (config->protos && call.arg_cnt)
 		row->arg_cnt = proto_args(config->protos, row->func_id, call.args, call.arg_cnt,
 					  &config->style, nt->args);
 	if (config->has_caller && call.has_caller) {
@@ -335,8 +337,8 @@ static void put_exit(struct notes *nt, struct row *row)
 	const struct notes_config *config = &nt->config;
 	struct call_values call;
 
-	if (config->style.has_ret && values_get(config->values, row->exit_values, &call) &&
-	    call.has_ret &&
+	if (config->protos && config->style.has_ret &&
+	    values_get(config->values, row->exit_values, &call) && call.has_ret &&
 	    proto_ret(config->protos, row->func_id, call.ret, &config->style, &nt->ret))
 		row->ret = &nt->ret;
 }

@@ -917,8 +917,9 @@ static uint64_t value_match_missed_cnt(const struct value_match *vm)
 
 struct choose_events {
 	struct choose_events_config config;
-	bool *is_chosen;       /* by func_id */
-	bool *is_point_chosen; /* the same of tracepoints */
+	/* by func_id, of the functions and tracepoints that the recording had named before its first event */
+	bool *is_chosen, *is_point_chosen;
+	size_t func_cnt, point_cnt;
 	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL without -C */
 	uint8_t *is_away;
 	struct functab functab;
@@ -960,6 +961,7 @@ static int funcs_choose(struct choose_events *ch)
 	int err = funcfilter_init(&filter, ch->config.opts);
 
 	ch->is_chosen = calloc(functab->cnt + 1, sizeof(*ch->is_chosen));
+	ch->func_cnt = functab->cnt;
 	if (!ch->is_chosen)
 		err = -ENOMEM;
 	for (size_t i = 0; i < functab->cnt && !err; i++) {
@@ -998,6 +1000,7 @@ static int points_choose(struct choose_events *ch)
 	const size_t cnt = ch->config.points ? ch->config.points->cnt : 0;
 
 	ch->is_point_chosen = calloc(cnt + 1, sizeof(*ch->is_point_chosen));
+	ch->point_cnt = cnt;
 	if (!ch->is_point_chosen)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
@@ -1134,10 +1137,10 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP || ev->kind == EVENT_TORN)
 		return true;
-	if (event_is_call(ev) &&
-	    (ev->func_id >= ch->config.functab->cnt || !ch->is_chosen[ev->func_id]))
+	if (event_is_call(ev) && (ev->func_id >= ch->func_cnt || !ch->is_chosen[ev->func_id]))
 		return false;
-	if (ev->kind == EVENT_POINT && !ch->is_point_chosen[ev->func_id])
+	if (ev->kind == EVENT_POINT &&
+	    (ev->func_id >= ch->point_cnt || !ch->is_point_chosen[ev->func_id]))
 		return false;
 	/* calls may be missing whatever name the task has by then */
 	return taskfilter_has_tid(ch->config.opts, ev->tid) && (is_doubt || has_comm(ch, ev)) &&
