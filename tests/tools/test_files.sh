@@ -40,7 +40,7 @@ every nothing.rec 0 '^$'
 every back.rec 0 'back.rec.: 5 events are older than the one before: the clock went back'
 every below-zero.rec 0 'the clock went back'
 every name-511.rec 0 '^$'
-every name-512.rec 1 "damaged at byte [0-9]+: a function's name longer than any kernel's"
+every name-512.rec 1 "damaged at byte [0-9]+: a name longer than any kernel's"
 every banner.txt 1 'banner.txt:2: a task switch too long'
 check nothing.rec 3 "no function of the recording is called 'f'" report -T f
 check nothing.rec 0 '^$' report --slower-than 1us

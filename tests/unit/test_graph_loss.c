@@ -62,6 +62,12 @@ TEST_ONE(graph_a_loss_restarts_the_tree,
 	 check_graph("1000 a90{ 1100 b3000{ 1500 lost2 2000 a6000{ 2100 }a6000",
 		     "0:alpha{\n0:.beta{\n0:LOST 2\n0:alpha; 100\n", "pairs 1 unclosed 2"));
 
+/* Nor is a tracepoint shown inside calls whose returns may be among what was lost. */
+TEST_ONE(graph_a_tracepoint_after_a_loss_is_in_no_call,
+	 check_graph("1000 a90{ 1100 b3000{ 1500 lost2 2000 point0 2050 a6000{ 2100 }a6000",
+		     "0:alpha{\n0:.beta{\n0:LOST 2\n0:kfree_skb!\n0:alpha; 50\n",
+		     "pairs 1 unclosed 2"));
+
 /* A gap on one CPU concerns all tasks while it lasts: any of them may have run there. */
 TEST_ONE(graph_a_gap_concerns_every_task,
 	 check_graph("100 cpu1 tid8 a90{ 110 cpu0 tid7 a90{ 120 gap 130 cpu1 tid8 b80{ 140 }b80 "

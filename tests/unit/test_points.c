@@ -228,7 +228,7 @@ TEST(names_take_two_words)
 	memcpy(words, "eth0\nbr", 7);
 	CHECK_STR(fields(0, words, 4), "x: dev=eth0_br skbaddr=0xffff888003a1e400 len=60");
 	memset(words, 0, 16);
-	CHECK_STR(fields(0, words, 4), "x: dev=- skbaddr=0xffff888003a1e400 len=60");
+	CHECK_STR(fields(0, words, 4), "x: dev= skbaddr=0xffff888003a1e400 len=60");
 }
 
 /* Where programs cannot cast, they load from the argument; the code calls nothing else and ends. */

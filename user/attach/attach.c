@@ -730,8 +730,12 @@ int points_attach(struct point_links *at, const struct bpfobj *obj,
 	for (size_t i = 0; i < points->cnt; i++) {
 		const int err = point_attach(at, obj, &points->items[i], (uint32_t)i);
 
-		if (is_fatal(err))
+		if (is_fatal(err)) {
+			policy_explain(err);
+			log_error("cannot attach to the tracepoint '%s': %s",
+				  tracepoint_full_name(&points->items[i]), strerror(-err));
 			return err;
+		}
 		if (!err)
 			continue;
 		last_err = err;

@@ -280,7 +280,9 @@ int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kb
 				"is in the kernel's memory while a call runs; record --filter "
 				"tests members, which recordings lack");
 		else if (func->owner != KBTF_KERNEL) /* its types are not those of its arguments */
-			err = lacks_types(filter, node, "is unknown for BPF programs");
+			err = lacks_types(
+				filter, node,
+				"is a member, known for functions of the kernel, not of BPF programs");
 		else
 			err = proto ? resolve_node(filter, node, btf, proto, &read) : 1;
 		if (err == 1)

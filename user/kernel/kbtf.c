@@ -437,11 +437,6 @@ static int member_find(const struct btf *btf, uint32_t id, const char *name, uin
 	return member_find_at(btf, id, name, member_id, 0);
 }
 
-int kbtf_field(const struct btf *btf, uint32_t id, const char *member, uint32_t *type_id)
-{
-	return member_find(btf, id, member, type_id);
-}
-
 const struct btf *kbtf_base(const struct kbtf *kb)
 {
 	return kb->base;

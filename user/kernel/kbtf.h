@@ -113,13 +113,6 @@ struct kbtf_member {
 bool kbtf_struct_member(const struct kbtf *kb, const char *name, const char *member,
 			struct kbtf_member *out);
 
-/*
- * kbtf_field - the member @member of the struct or union @id; includes members of unnamed structs in it.
- *
- * @type_id: set to the member's type. Return: its offset in bytes, or -ENOENT.
- */
-int kbtf_field(const struct btf *btf, uint32_t id, const char *member, uint32_t *type_id);
-
 /* kbtf_member_type - the name of the type of member @member in vmlinux's struct @name, or NULL. */
 const char *kbtf_member_type(const struct kbtf *kb, const char *name, const char *member);
 

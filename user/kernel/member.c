@@ -348,7 +348,7 @@ static bool walk_member(struct walk *w, struct text name, struct text before)
 	return true;
 }
 
-static bool walk_index(struct walk *w, uint32_t index, struct text before)
+static bool walk_index(struct walk *w, unsigned long index, struct text before)
 {
 	const struct btf_type *pointer = w->type;
 	int64_t bytes;
@@ -370,7 +370,7 @@ static bool walk_index(struct walk *w, uint32_t index, struct text before)
 	}
 	w->out->is_be = is_big_endian(w->btf, elem_id);
 	bytes = w->type ? btf__resolve_size(w->btf, w->type_id) : 0;
-	if (bytes <= 0 || index > INT16_MAX || bytes * index > INT32_MAX / 2)
+	if (bytes <= 0 || index > INT16_MAX || bytes * (int64_t)index > INT32_MAX / 2)
 		return walk_complain(w, "'%.*s' has no such element%s", before, "");
 	w->out->offsets[w->out->step_cnt - 1] += (uint32_t)(bytes * index);
 	w->is_direct = false;
@@ -402,7 +402,7 @@ static bool walk_part(struct walk *w, struct text part, struct text before)
 	const struct text name = { part.ptr + sign, part.len - sign };
 
 	if (*part.ptr == '[')
-		return walk_index(w, (uint32_t)strtoul(part.ptr + 1, NULL, 10), before);
+		return walk_index(w, strtoul(part.ptr + 1, NULL, 10), before);
 	return *part.ptr == ':' ? walk_cast(w, name, before) : walk_member(w, name, before);
 }
 
@@ -418,6 +418,10 @@ static bool walk_end(struct walk *w)
 	if (!m->step_cnt || w->cast_id)
 		return walk_complain(w, "'%.*s' ends with a struct's name, not with a member%s",
 				     w->path, "");
+	for (uint8_t i = 0; i < m->step_cnt; i++) {
+		if (m->offsets[i] > INT32_MAX)
+			return walk_complain(w, "'%.*s' has no such element%s", w->path, "");
+	}
 	m->type_id = w->type_id;
 	m->elem_cnt = type && btf_is_array(type) ? btf_array(type)->nelems : 0;
 	if (m->bit_cnt) {

@@ -664,7 +664,7 @@ static void set_chars(struct value *out, const uint64_t words[2], char *text)
 		if (text[i] < 0x20 || text[i] > 0x7e)
 			text[i] = '_';
 	}
-	set_text(out, len ? text : "-", len ? len : 1);
+	set_text(out, text, len);
 }
 
 static void set_address(struct value *out, int family, const void *bytes, char *text)

@@ -400,6 +400,10 @@ static bool follow(const struct resolver *rs, struct tracepoint_read *read, cons
 	if (!member_resolve(&member, rs->btf, *type_id, text_from(path), 0, false, why) ||
 	    member.step_cnt > TRACEPOINT_STEP_MAX)
 		return false;
+	for (uint8_t i = 0; i < member.step_cnt; i++) {
+		if (member.offsets[i] > INT16_MAX) /* of a load */
+			return false;
+	}
 	read->step_cnt = member.step_cnt;
 	memcpy(read->offsets, member.offsets, sizeof(read->offsets));
 	*type_id = member.type_id;

@@ -542,11 +542,11 @@ static int read_names_head(struct recfile_reader *r, struct span *s, size_t firs
 			   struct funcs_head *head)
 {
 	if (!recread_take(s, head, sizeof(*head)) || head->first_id != first_id)
-		return recread_damaged(r, "the functions do not continue the previous ones");
+		return recread_damaged(r, "names that do not continue the previous ones");
 	/* each takes at least four bytes and a letter */
 	if (!head->cnt || head->cnt > NFG_FUNC_CNT - head->first_id ||
 	    head->cnt > (size_t)(s->end - s->at) / 5)
-		return recread_damaged(r, "an impossible number of functions");
+		return recread_damaged(r, "an impossible number of names");
 	return 0;
 }
 
@@ -557,11 +557,11 @@ static int read_two_names(struct recfile_reader *r, struct span *s, char **pool,
 	uint16_t lens[2];
 
 	if (!recread_take(s, lens, sizeof(lens)) || s->end - s->at < lens[0] + lens[1])
-		return recread_damaged(r, "the functions are cut");
+		return recread_damaged(r, "the names are cut");
 	if (!lens[0] || !is_printable(s->at, (size_t)lens[0] + lens[1], '!'))
-		return recread_damaged(r, "a function without a proper name");
+		return recread_damaged(r, "a name with improper characters");
 	if (lens[0] > ROW_NAME_MAX || lens[1] > ROW_MODULE_MAX)
-		return recread_damaged(r, "a function's name longer than any kernel's");
+		return recread_damaged(r, "a name longer than any kernel's");
 	*first = pool_text(pool, s->at, lens[0]);
 	*second = pool_text(pool, s->at + lens[0], lens[1]);
 	s->at += lens[0] + lens[1];

@@ -54,6 +54,7 @@ struct recfile_writer {
 	/* the event chunk being filled */
 	uint64_t time_ns;
 	uint32_t word_cnt;
+	uint32_t chunk_point_cnt; /* its tracepoints, which its head does not count */
 	struct slot slots[SLOT_CNT];
 	uint32_t name_cnt;
 	struct {
@@ -216,7 +217,7 @@ int recfile_writer_flush(struct recfile_writer *w)
 {
 	const struct events_head *events = &w->chunk.events;
 	size_t bytes = sizeof(*events) + w->word_cnt * sizeof(uint64_t);
-	uint32_t event_cnt = events->event_cnt;
+	uint64_t event_cnt = events->event_cnt + w->chunk_point_cnt;
 	/* write data that waits for a reader */
 	int err = w->keep ? w->err : outfile_write(&w->file, NULL, 0);
 
@@ -232,6 +233,7 @@ int recfile_writer_flush(struct recfile_writer *w)
 	if (!w->word_cnt)
 		return err;
 	w->word_cnt = 0;
+	w->chunk_point_cnt = 0;
 	w->chunk.events.last_ns = w->time_ns;
 	recwire_slots_reset(w->slots);
 	if (!err)
@@ -239,7 +241,7 @@ int recfile_writer_flush(struct recfile_writer *w)
 	if (err)
 		w->unwritten_cnt += event_cnt;
 	else
-		w->event_cnt += event_cnt;
+		w->event_cnt += events->event_cnt;
 	return err;
 }
 
@@ -326,6 +328,7 @@ static int recwrite_put_point(struct recfile_writer *w, const struct event *ev)
 	if (w->point_types)
 		proto_code_fields(w->point_types, ev->func_id, call.args, call.arg_cnt, on_place,
 				  &visit);
+	w->chunk_point_cnt += !visit.err; /* as in recwrite_put_call */
 	return visit.err;
 }
 
@@ -459,7 +462,8 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 		if (!err)
 			err = recwrite_put_event(w, &events[i]);
 		if (err)
-			w->unwritten_cnt += event_is_call(&events[i]);
+			w->unwritten_cnt +=
+				event_is_call(&events[i]) || events[i].kind == EVENT_POINT;
 	}
 	return err;
 }

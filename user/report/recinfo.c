@@ -254,16 +254,18 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	put_when(info, out);
 	recinfo_put_values(info, out);
 	put_title(out, "events");
-	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s\n",
+	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s",
 		      info->stats.event_cnt, info->entry_cnt,
 		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
 		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
 		      plural(info->task_cnt, "task", "tasks"));
 	if (info->point_cnt) {
-		put_title(out, "tracepoints");
-		strbuf_printf(out, "%" PRIu64 ", of %zu kinds\n", info->point_cnt,
-			      recfile_reader_points(info->reader)->cnt);
+		const size_t kind_cnt = recfile_reader_points(info->reader)->cnt;
+
+		strbuf_printf(out, "; %" PRIu64 " of %zu %s", info->point_cnt, kind_cnt,
+			      plural(kind_cnt, "tracepoint", "tracepoints"));
 	}
+	strbuf_printf(out, "\n");
 	put_losses(info, out);
 	recinfo_put_cost(info, out);
 	put_title(out, "functions");

@@ -218,6 +218,13 @@ enum callstack_end callstack_leave_slow(struct callstack *cs, struct callstack_s
 	return CALLSTACK_PAIR;
 }
 
+uint32_t callstack_look(struct callstack *cs, struct callstack_stats *stats,
+			const struct callstack_losses *losses)
+{
+	callstack_settle(cs, stats, losses);
+	return callstack_depth(cs);
+}
+
 void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		    const struct callstack_losses *losses, const struct event *ev)
 {

@@ -160,6 +160,10 @@ static inline enum callstack_end callstack_leave(struct callstack *cs,
 	return CALLSTACK_PAIR;
 }
 
+/* callstack_look - callstack_depth() for an event that is no call: calls whose returns may be lost do not count. */
+uint32_t callstack_look(struct callstack *cs, struct callstack_stats *stats,
+			const struct callstack_losses *losses);
+
 /* callstack_turn - handle an OUT, IN, DOUBT or SURE event of the task. */
 void callstack_turn(struct callstack *cs, struct callstack_stats *stats,
 		    const struct callstack_losses *losses, const struct event *ev);

@@ -435,8 +435,8 @@ static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
 /* A tracepoint inside a call, on whichever CPU it was entered: that is no leaf. */
 static int feed_point(struct graph *g, struct task *task, const struct event *ev)
 {
-	const struct callstack *stack = &task->stack;
-	uint32_t depth = callstack_depth(stack);
+	struct callstack *stack = &task->stack;
+	uint32_t depth = callstack_look(stack, &g->stats.pairs, &g->losses);
 	uint64_t id = depth ? stack->frames[stack->cnt - 1].user : NO_ITEM;
 
 	g->stats.point_cnt++;
