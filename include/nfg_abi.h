@@ -110,6 +110,8 @@ struct nfg_packet {
 
 #define NFG_MARK_ERRORS 1 /* the result is -4095 to -1 */
 #define NFG_MARK_FILTER 2 /* --filter matches */
+#define NFG_MARK_ENTRY \
+	4 /* a part of it is tested at the entry: without a match no start function opens the gate */
 
 /*
  * In a record of a packet's tree (NFG_GATE_PACKET): the calls between entry and exit of the first function with the

@@ -8,7 +8,7 @@ static void check_calls(const struct filter *filter, uint32_t func_id, struct fu
 {
 	struct bpf_insn insns[FILTER_INSN_MAX];
 	uint32_t arg_cnt = proto_table_get(table, func_id)->arg_cnt;
-	uint32_t cnt = filter_code(filter, table, func_id, arg_cnt, true, insns);
+	uint32_t cnt = filter_code(filter, table, func_id, FILTER_AT_EXIT, arg_cnt, true, insns);
 
 	CHECK(cnt <= FILTER_INSN_MAX);
 	for (int i = 0; i < 4; i++) {

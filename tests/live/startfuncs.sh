@@ -181,6 +181,22 @@ test_filter_by_member()
 	filtered 9 udp_sendmsg -T __sys_sendto -T udp_sendmsg --filter 'sk.sk_protocol == 17'
 }
 
+# Of a packet that is freed when the call returns: as it was when it began.
+test_members_of_a_freed_packet()
+{
+	drop=kfree_skb_reason
+	! big_grep -qw sk_skb_reason_drop /proc/kallsyms || drop=sk_skb_reason_drop
+	big_grep -qw $drop /proc/kallsyms || skip 'this kernel has no drop reasons (5.17)'
+	for size in '< 1000' '> 1000'; do
+		begin netfgraph -v -T $drop -o "out$size" --filter "skb.len $size && reason == SKB_DROP_REASON_NO_SOCKET"
+		wait_armed "out$size"
+		TO=127.0.0.1 workload udp-to 9
+		end_trace
+	done
+	expect_count 9 " $drop\\(\\)( \\{|;)\$" 'out< 1000'
+	expect_count 0 " $drop\\(\\)( \\{|;)\$" 'out> 1000'
+}
+
 test_members_are_refused()
 {
 	expect 3 'a member' netfgraph -T udp_sendmsg --filter 'sk.sk_makr == 1' -o out --timeout 1ms 2>err
@@ -259,6 +275,6 @@ test_examples_of_filter()
 }
 
 run_tests graph_funcs start_in_softirq starts_under_load filter_by_name -- closed_elsewhere filter filter_by_member \
-	members_are_refused nograph_funcs slower_than \
+	members_of_a_freed_packet members_are_refused nograph_funcs slower_than \
 	errors_only presets nested_and_asleep filter_of_a_recording filter_refusals \
 	examples_of_filter

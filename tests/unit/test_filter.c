@@ -83,11 +83,14 @@ static bool matches(const char *text, uint32_t func_id, const uint64_t *ctx)
 	in_case("'%s': %s", text, wrong ? wrong : "");
 	CHECK(!wrong);
 	CHECK(filter_fits(filter, table, func_id, &missing));
-	result = run_call(insns, filter_code(filter, table, func_id, arg_cnt, true, insns), ctx);
+	result = run_call(insns,
+			  filter_code(filter, table, func_id, FILTER_AT_EXIT, arg_cnt, true, insns),
+			  ctx);
 	/* as for BPF programs whose type the verifier does not know: the result is further away */
 	memcpy(later, ctx, arg_cnt * sizeof(*ctx));
 	later[ARRAY_SIZE(later) - 1] = ctx[arg_cnt];
-	cnt = filter_code(filter, table, func_id, ARRAY_SIZE(later) - 1, true, insns);
+	cnt = filter_code(filter, table, func_id, FILTER_AT_EXIT, ARRAY_SIZE(later) - 1, true,
+			  insns);
 	CHECK(run_call(insns, cnt, later) == result);
 	CHECK(result <= 1);
 	CHECK(filter_eval(filter, table, func_id, ctx) == result);

@@ -243,13 +243,16 @@ static bool matches(const char *text, bool is_direct)
 	struct filter *filter = parsed(text);
 	struct text missing;
 	uint32_t cnt;
-	bool result;
+	bool result = true;
 
 	CHECK(filter_fits(filter, table, 0, &missing));
-	cnt = filter_code(filter, table, 0, proto_table_get(table, 0)->arg_cnt, is_direct, insns);
-	CHECK(cnt <= FILTER_INSN_MAX);
-	check_reached(insns, cnt);
-	result = run_call(insns, cnt, ctx);
+	for (enum filter_end end = FILTER_AT_ENTRY; end <= FILTER_AT_EXIT; end++) {
+		cnt = filter_code(filter, table, 0, end, proto_table_get(table, 0)->arg_cnt,
+				  is_direct, insns);
+		CHECK(cnt <= FILTER_INSN_MAX);
+		check_reached(insns, cnt);
+		result &= run_call(insns, cnt, ctx);
+	}
 	filter_free(filter);
 	return result;
 }
@@ -291,6 +294,46 @@ TEST(members_are_read_as_c_reads_them)
 		  "skb.state == STATE_DOWN; skb.dev.ifindex > 3; skb.sk:big_sock.cwnd == 11; "
 		  "skb.len == 1500 && plain == 78; skb.dev == 0")
 		check_matches(text, false);
+}
+
+static bool matches_at(const char *text, enum filter_end end)
+{
+	static struct bpf_insn insns[FILTER_INSN_MAX];
+	const uint64_t ctx[14] = { (uintptr_t)&skb, 0, 0, 0, 77, (uintptr_t)&skb };
+	struct filter *filter = parsed(text);
+	bool result = run_call(insns, filter_code(filter, table, 0, end, 5, false, insns), ctx);
+
+	filter_free(filter);
+	return result;
+}
+
+TEST(members_of_arguments_are_those_of_the_entry)
+{
+	all_memory();
+	/* by the return they may be anything */
+	EACH_PART(text,
+		  "skb.len == 1; !(skb.len == 1500); skb.dev.name == \"\"; "
+		  "skb.len == 1 && plain == 77; plain == 77 && retval.len == 1500 && skb.len == 1; "
+		  "skb.len == 1 || plain == 78") {
+		CHECK(!matches_at(text, FILTER_AT_ENTRY));
+		CHECK(matches_at(text, FILTER_AT_EXIT));
+	}
+	EACH_PART(text, "plain == 78; retval.len == 1; skb.len == 1500 && retval == 0") {
+		CHECK(matches_at(text, FILTER_AT_ENTRY));
+		CHECK(!matches_at(text, FILTER_AT_EXIT));
+	}
+}
+
+TEST(a_condition_is_known_at_one_end)
+{
+	struct filter *filter;
+
+	EACH_PART(text, "skb.len == 1 || retval < 0; retval.len == 1 || skb.len == 1; "
+			"plain == 1 && !(skb.len == 1 && retval == 0)")
+		CHECK_STR(
+			filter_parse(&filter, text),
+			"has a member of an argument, which is tested when the call begins, and retval "
+			"on the two sides of ||; && can have both");
 }
 
 TEST(text_is_compared_to_its_end)

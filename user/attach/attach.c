@@ -147,6 +147,31 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 	return copy_attach(&at->progs, &at->links, obj, tmpl, spec);
 }
 
+/* end_attach with the conditions of --filter for that end, at a start function. */
+static int filtered_attach(struct attach *at, const struct bpfobj *obj,
+			   const struct loader_template *tmpl, struct template_spec *spec,
+			   bool is_start)
+{
+	const struct filter *filter = is_start ? obj->config.call_filter : NULL;
+	const enum filter_end end = spec->ends == TEMPLATE_ENTRY ? FILTER_AT_ENTRY : FILTER_AT_EXIT;
+	struct bpf_insn code[FILTER_INSN_MAX];
+	int err;
+
+	spec->code = code;
+	spec->code_cnt = 0;
+	if (filter)
+		spec->code_cnt = filter_code(filter, obj->config.protos, spec->func_id, end,
+					     spec->arg_cnt, true, code);
+	err = end_attach(at, obj, tmpl, spec);
+	if ((err == -EACCES || err == -EINVAL) && spec->code_cnt && filter->member_cnt) {
+		/* the verifier knows a type otherwise than we do */
+		spec->code_cnt = filter_code(filter, obj->config.protos, spec->func_id, end,
+					     spec->arg_cnt, false, code);
+		err = end_attach(at, obj, tmpl, spec);
+	}
+	return err;
+}
+
 /* Attaches the exit first, so that each recorded entry has an exit program. */
 static int func_attach_as(struct attach *at, const struct bpfobj *obj, const struct func *func,
 			  uint32_t func_id)
@@ -165,30 +190,18 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
 	};
-	const struct filter *filter = obj->config.call_filter;
-	struct bpf_insn code[FILTER_INSN_MAX];
 	bool is_start = bpfobj_is_start(obj, func);
 	int err;
 
 	if (spec.way->has_both_ends)
 		return end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
-	if (filter && is_start) {
-		spec.code = code;
-		spec.code_cnt =
-			filter_code(filter, obj->config.protos, func_id, func->arg_cnt, true, code);
-	}
 	spec.ends = TEMPLATE_EXIT;
-	err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
-	if ((err == -EACCES || err == -EINVAL) && spec.code && filter->member_cnt) {
-		/* the verifier knows a type otherwise than we do */
-		spec.code_cnt = filter_code(filter, obj->config.protos, func_id, func->arg_cnt,
-					    false, code);
-		err = end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec);
-	}
+	err = filtered_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec, is_start);
 	if (err)
 		return err;
 	spec.ends = TEMPLATE_ENTRY;
-	err = end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
+	err = filtered_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec,
+			      is_start);
 	if (err) /* the exit program stays open until the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);
 	return err;

@@ -139,12 +139,29 @@ static bool is_comparison(const struct filter_node *node)
 	return node->op == FILTER_LESS || node->op == FILTER_EQUAL || node->op == FILTER_BITS;
 }
 
-/* ---- members ---- */
-
 static bool is_behind(const struct filter_node *node)
 {
 	return is_comparison(node) && (node->path.len || node->string.ptr);
 }
+
+/* What a part of the filter reads. */
+#define READS_MEMBERS 1u /* of arguments */
+#define READS_RESULT  2u
+
+static unsigned int reads_of(const struct filter *filter, uint32_t at)
+{
+	const struct filter_node *node = &filter->nodes[at];
+
+	if (node->op == FILTER_NOT)
+		return reads_of(filter, node->left);
+	if (!is_comparison(node))
+		return reads_of(filter, node->left) | reads_of(filter, node->right);
+	if (filter_is_retval(node->name))
+		return READS_RESULT;
+	return is_behind(node) ? READS_MEMBERS : 0;
+}
+
+/* ---- members ---- */
 
 /* The read of the comparison @node in the code of @func_id; NULL: there is none. */
 static const struct filter_read *read_of(const struct filter *filter, uint32_t func_id,
@@ -651,8 +668,22 @@ static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 	}
 }
 
+/* Jump to @label if one of the conditions of @end below the node @at is false, else continue. */
+static void branch_each(struct coder *c, uint32_t at, enum filter_end end, uint32_t label)
+{
+	const struct filter_node *node = &c->filter->nodes[at];
+
+	if (node->op == FILTER_AND) {
+		branch_each(c, node->left, end, label);
+		branch_each(c, node->right, end, label);
+	} else if ((end == FILTER_AT_ENTRY) == (reads_of(c->filter, at) & READS_MEMBERS)) {
+		branch(c, at, false, label);
+	}
+}
+
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
-		     uint32_t func_id, uint32_t ret_idx, bool is_direct, struct bpf_insn *insns)
+		     uint32_t func_id, enum filter_end end, uint32_t ret_idx, bool is_direct,
+		     struct bpf_insn *insns)
 {
 	struct coder c = { .filter = filter,
 			   .protos = protos,
@@ -662,14 +693,18 @@ uint32_t filter_code(const struct filter *filter, const struct proto_table *prot
 			   .ctx = filter->member_cnt ? R_KEPT : R_ARG,
 			   .insns = insns };
 	uint32_t no = new_label(&c);
+	uint32_t begin;
 
 	if (filter->member_cnt) /* calls overwrite it */
 		filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_X, R_KEPT, R_ARG, 0, 0);
-	branch(&c, filter->root, false, no);
-	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 1);
-	filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	place(&c, no);
-	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 0);
+	begin = c.cnt;
+	branch_each(&c, filter->root, end, no);
+	if (c.cnt > begin) { /* the verifier refuses what is never reached */
+		filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, 1);
+		filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+		place(&c, no);
+	}
+	filter_put(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_RESULT, 0, 0, c.cnt == begin);
 	filter_put(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 	for (uint32_t i = 0; i < c.cnt; i++) {
 		struct bpf_insn *insn = &insns[i];
@@ -938,6 +973,23 @@ static uint32_t take_list(struct reader *r, enum filter_op op)
 	return left;
 }
 
+/* Which conditions are tested at which end (enum filter_end). */
+static void part_ends(struct reader *r, uint32_t at)
+{
+	const struct filter_node *node = &r->filter->nodes[at];
+	const unsigned int reads = reads_of(r->filter, at);
+
+	if (node->op == FILTER_AND) {
+		part_ends(r, node->left);
+		part_ends(r, node->right);
+		return;
+	}
+	r->filter->has_entry |= reads & READS_MEMBERS;
+	if (reads == (READS_MEMBERS | READS_RESULT))
+		filter_fail(r, "has a member of an argument, which is tested when the call begins, "
+			       "and retval on the two sides of ||; && can have both");
+}
+
 const char *filter_parse(struct filter **out, const char *text)
 {
 	struct reader r = { .filter = calloc(1, sizeof(*r.filter)) };
@@ -954,6 +1006,8 @@ const char *filter_parse(struct filter **out, const char *text)
 		filter_skip_blanks(&r);
 		if (*r.at)
 			filter_fail(&r, "continues after its end");
+		else
+			part_ends(&r, r.filter->root);
 	}
 	if (r.wrong)
 		filter_free(r.filter);

@@ -54,6 +54,7 @@ struct filter {
 	uint32_t root;
 	char *text; /* contains the names */
 	uint32_t member_cnt;
+	bool has_entry; /* some of it is tested when the call begins (enum filter_end) */
 	/* by filter_resolve: */
 	struct filter_read *reads; /* in the order of functions and nodes */
 	size_t read_cnt;
@@ -63,6 +64,13 @@ struct filter {
 };
 
 struct bpf_insn;
+
+/*
+ * The filter is a list of conditions between &&. Those with members of arguments are tested at the entry, where the objects are
+ * as the caller passed them: a packet is freed, queued or rewritten by the time its function returns. All others
+ * are tested at the exit; arguments have the values of the entry there, too.
+ */
+enum filter_end { FILTER_AT_ENTRY, FILTER_AT_EXIT };
 
 /* filter_parse - Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call. */
 const char *filter_parse(struct filter **out, const char *text);
@@ -121,9 +129,9 @@ bool filter_eval(const struct filter *filter, const struct proto_table *protos, 
 #define FILTER_INSN_MAX 4096u
 
 /*
- * filter_code - compile the filter to a BPF function for the exit of one function, which it must fit.
+ * filter_code - compile the conditions for one end of one function, which the filter must fit, to a BPF function.
  *
- * Its argument is the context of an fexit program, its result 1 for calls that match, else 0. It has no loop. Without
+ * Its argument is the context of an fentry or fexit program, its result 1 for calls that match, else 0. It has no loop. Without
  * members it calls nothing and uses no stack; else it uses 8 bytes of stack, r6, r7, and calls bpf_probe_read_kernel.
  * What cannot be read is 0. A pointer or unsigned 64-bit number counts as negative if it is an error (IS_ERR_VALUE
  * of include/linux/err.h).
@@ -133,6 +141,7 @@ bool filter_eval(const struct filter *filter, const struct proto_table *protos, 
  * costs more and needs no types. @insns: room for FILTER_INSN_MAX. Return: the number of instructions.
  */
 uint32_t filter_code(const struct filter *filter, const struct proto_table *protos,
-		     uint32_t func_id, uint32_t ret_idx, bool is_direct, struct bpf_insn *insns);
+		     uint32_t func_id, enum filter_end end, uint32_t ret_idx, bool is_direct,
+		     struct bpf_insn *insns);
 
 #endif

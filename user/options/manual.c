@@ -157,8 +157,8 @@ static const struct man_block man_blocks[] = {
 	  "retval, or an argument's name in the kernel; --graph-opts args shows these. Types are the kernel's. A pointer "
 	  "or an unsigned number of 64 bits is negative if it is an error (ERR_PTR)." },
 	{ MAN_ITEM, "NAME.MEMBER NAME->MEMBER NAME[N] NAME:STRUCT.MEMBER",
-	  "a member of the struct to which NAME points, read when the call returns; further members follow it, through "
-	  "pointers, too. :STRUCT is the struct to which the pointer really points. Bit fields, unnamed structs and macros "
+	  "a member of the struct to which NAME points, read when the call begins, or when it returns if NAME is retval; "
+	  "further members follow it, through pointers, too. One || cannot have both. :STRUCT is the struct to which the pointer really points. Bit fields, unnamed structs and macros "
 	  "such as sk_state are members. Numbers of the types __be16, __be32 and __be64 are converted. What cannot be read is "
 	  "0. Recordings have no members." },
 	{ MAN_ITEM, "== != < <= > >= &",

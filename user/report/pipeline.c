@@ -308,6 +308,8 @@ void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg)
 	cfg->marks = 0;
 	for (size_t i = 0; i < selector_cnt; i++)
 		cfg->marks |= selector_is_given(opts, &selectors[i]) ? selectors[i].mark : 0;
+	if (opts->filter && opts->filter->has_entry)
+		cfg->marks |= NFG_MARK_ENTRY;
 }
 
 static bool is_graph_func(const struct opts *opts, const char *name)
@@ -485,6 +487,8 @@ void start_setup_say_unmatched(const struct opts *opts, const struct starts *sta
 	const struct starts_stats *stats = starts_stats_get(starts);
 
 	if (selector && !stats->shown_cnt && !stats->broken_cnt && !stats->huge_cnt)
-		log_warn("no call matched %s (of %" PRIu64 " that returned)", selector->option,
-			 stats->start_cnt);
+		log_warn("no call matched %s (of %" PRIu64 " %s)", selector->option,
+			 stats->start_cnt,
+			 opts->filter && opts->filter->has_entry ? "whose members did"
+								 : "that returned");
 }
