@@ -17,7 +17,7 @@
 #include "netfgraph.skel.h"
 #include "scratch.h"
 
-#define FUNC_CNT 4
+#define FUNC_CNT 6
 #define FD_MAX   1024
 #define ADDR(i)  (0xffffffff81000000ull + 64 * (i))
 
@@ -27,10 +27,11 @@ struct attr {
 	uint64_t syms, addrs;
 };
 
-enum { PLAIN, OTHER, LOCK, REFUSED };
+/* The last ones are of BPF programs, NEW of one that appears. */
+enum { PLAIN, OTHER, LOCK, REFUSED, PROG, NEW };
 
 static struct func funcs[FUNC_CNT];
-static struct functab tab = { .funcs = funcs, .cnt = FUNC_CNT };
+static struct functab tab = { .funcs = funcs };
 static struct bpfobj obj;
 static struct netfgraph_bpf skel;
 static uint64_t missed[FD_MAX]; /* by a link's descriptor */
@@ -40,6 +41,8 @@ static unsigned int pair_cnt; /* ends attached at trampolines */
 static int stop_cnt;
 static unsigned int number_due; /* in the table of function graph's users */
 static bool takes_numbers;      /* links do, in turn */
+static bool lacks_kprobes;      /* no program at kprobes loads */
+static bool refuses_progs;      /* ... and none at BPF programs */
 
 /* ---- the kernel ---- */
 
@@ -55,6 +58,8 @@ static int new_fd(void)
 int template_load(const struct bpfobj *of, const struct loader_template *tmpl,
 		  const struct template_spec *spec)
 {
+	if ((spec->way->is_by_site && lacks_kprobes) || (spec->btf_fd && refuses_progs))
+		return -EINVAL;
 	return new_fd();
 }
 
@@ -88,6 +93,10 @@ static long get_info(const union bpf_attr *attr)
 {
 	uint64_t *info = (uint64_t *)(uintptr_t)attr->info.info;
 
+	if (attr->info.bpf_fd == UINT32_MAX) { /* of a program that did not load */
+		errno = EBADF;
+		return -1;
+	}
 	CHECK(attr->info.bpf_fd < FD_MAX);
 	if (!is_link[attr->info.bpf_fd]) {
 		*(uint32_t *)info = BPF_PROG_TYPE_KPROBE;
@@ -128,7 +137,8 @@ int bpf_prog_test_run_opts(int prog_fd, struct bpf_test_run_opts *opts)
 
 static void choose(bool with_lock)
 {
-	static const char *const names[] = { "plain", "other", "__rcu_read_lock", "refused" };
+	static const char *const names[] = { "plain",   "other", "__rcu_read_lock",
+					     "refused", "prog",  "new" };
 
 	obj = (struct bpfobj){
 		.skel = &skel,
@@ -143,6 +153,22 @@ static void choose(bool with_lock)
 		func_set_name(&funcs[i], text_from(names[i]), text_from(NULL));
 	}
 	funcs[LOCK].runs_around = with_lock;
+	tab.cnt = PROG;
+	tab.room = 0;
+	pair_cnt = 0;
+	lacks_kprobes = refuses_progs = false;
+}
+
+/* The user's choice of kprobes, a BPF program among the functions, and room for more. */
+static void choose_with_prog(bool with_lock)
+{
+	choose(with_lock);
+	obj.plan.fallback = ATTACH_AUTO;
+	obj.plan.progs = ATTACH_PAIR;
+	funcs[PROG].prog_id = funcs[NEW].prog_id = 7;
+	funcs[PROG].btf_fd = funcs[NEW].btf_fd = 3;
+	tab.cnt = PROG + 1;
+	tab.room = NEW + 1;
 }
 
 static struct attach *at;
@@ -214,4 +240,68 @@ TEST(missed_calls_of_the_locks_of_rcu_are_no_losses)
 	CHECK(attach_missed(at) == 3);
 	miss(2);
 	CHECK(attach_missed(at) == 5);
+}
+
+/* ---- with BPF programs ---- */
+
+TEST(programs_get_pairs_beside_kprobes)
+{
+	choose_with_prog(false);
+	attach();
+	CHECK(funcs[PLAIN].is_attached && funcs[PROG].is_attached && !funcs[REFUSED].is_attached);
+	CHECK(pair_cnt == 2 && attach_takes_progs(at) && skel.data->needs_guard);
+	tab.cnt = NEW + 1;
+	CHECK(!attach_add_progs(at, &obj, &tab, NEW, &stop_cnt));
+	CHECK(pair_cnt == 4 && funcs[NEW].is_attached);
+}
+
+/* A trace of programs alone would look as if the kernel's functions were never called. */
+TEST(without_kprobes_programs_do_not_hide_the_error)
+{
+	choose_with_prog(false);
+	lacks_kprobes = true;
+	listen_begin();
+	CHECK(attach_new(&at, &obj, &tab, &stop_cnt) == -EINVAL);
+	listen_end();
+	CHECK(strstr(said, "cannot attach: Invalid argument\n") && !pair_cnt);
+	at = NULL;
+}
+
+TEST(with_the_locks_of_rcu_no_program_gets_a_pair)
+{
+	choose_with_prog(true);
+	attach();
+	CHECK(funcs[PLAIN].is_attached && funcs[LOCK].is_attached && !funcs[PROG].is_attached);
+	CHECK(!pair_cnt && !attach_takes_progs(at));
+	CHECK(strstr(said, "cannot attach to 'prog': needs a trampoline"));
+	CHECK(!strstr(said, "cannot attach to 'refused': needs a trampoline"));
+}
+
+/* Programs that appear are preempted and interrupted like those that were there. */
+TEST(the_guard_waits_for_programs_that_may_appear)
+{
+	choose_with_prog(false);
+	refuses_progs = true;
+	attach();
+	CHECK(!pair_cnt && skel.data->needs_guard);
+	release();
+	choose_with_prog(false);
+	refuses_progs = true;
+	tab.room = 0;
+	attach();
+	CHECK(!skel.data->needs_guard);
+}
+
+/* Those of the kernel that have their own links stay attached, however many programs were refused. */
+TEST(windows_need_shared_links_of_all_but_programs)
+{
+	choose_with_prog(false);
+	attach();
+	CHECK(attach_own_cnt(at) == 1 && attach_may_pause(at, &tab));
+	release();
+	choose_with_prog(false);
+	obj.plan.fallback = ATTACH_PAIR;
+	refuses_progs = true;
+	attach();
+	CHECK(funcs[REFUSED].is_attached && attach_own_cnt(at) == 1 && !attach_may_pause(at, &tab));
 }

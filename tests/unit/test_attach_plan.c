@@ -89,6 +89,7 @@ static bool set_word(const char *word)
 	return sscanf(word, "funcs=%zu", &want.func_cnt) == 1 ||
 	       sscanf(word, "extra=%zu", &want.extra_cnt) == 1 ||
 	       sscanf(word, "progs=%zu", &want.prog_cnt) == 1 ||
+	       sscanf(word, "max=%zu", &want.func_max) == 1 ||
 	       sscanf(word, "threads=%lu", &want.thread_cnt) == 1 ||
 	       sscanf(word, "cpus=%u", &want.cpu_cnt) == 1 ||
 	       sscanf(word, "kfunc=%u", &want.ids.session_kfunc) == 1 ||
@@ -144,7 +145,8 @@ TEST(bpf_programs_take_pairs)
 	CHECK(best("large session kprobe addresses funcs=50 progs=20") == ATTACH_SESSION);
 	CHECK(!is_refused("large multi funcs=5 progs=2 =multi") && plan.progs == ATTACH_PAIR &&
 	      plan.fallback == ATTACH_AUTO);
-	CHECK(!is_refused("large multi funcs=5 =multi") && plan.progs == ATTACH_AUTO);
+	CHECK(!is_refused("large multi funcs=5 max=5 =multi") && plan.progs == ATTACH_AUTO);
+	CHECK(!is_refused("large multi funcs=5 max=6 =multi") && plan.progs == ATTACH_PAIR);
 	CHECK(!is_refused("funcs=5 progs=2") && plan.progs == ATTACH_PAIR);
 	CHECK(!is_refused("large session funcs=5 progs=2 =session") &&
 	      plan.progs == ATTACH_SESSION);

@@ -45,6 +45,7 @@ struct attach {
 	size_t own_cnt;                /* number of functions with their own links ... */
 	uint64_t own_attach_ns;        /* ... and the time it took to attach each */
 	enum attach_mode own_mode;     /* of these functions */
+	bool takes_progs;              /* functions of BPF programs may have links */
 	uint32_t *own_links; /* by func_id: 1 + the index of its own first link; 0: none */
 };
 
@@ -341,12 +342,14 @@ static void guard_set(const struct bpfobj *obj, bool is_needed)
 		guards[i].stuck_cnt = 0;
 }
 
-/* Refuse the functions that need their own programs, if there may be none. */
-static void refuse_rest(const struct functab *tab)
+/* Refuse the functions that need their own programs, if there may be none. @only_progs: the others are refused already. */
+static void refuse_rest(const struct functab *tab, bool only_progs)
 {
 	for (size_t i = 0; i < tab->cnt; i++) {
-		if (!tab->funcs[i].is_attached && !tab->funcs[i].is_left_out)
-			refused(&tab->funcs[i], -EXDEV);
+		const struct func *func = &tab->funcs[i];
+
+		if (!func->is_attached && !func->is_left_out && (func->prog_id || !only_progs))
+			refused(func, -EXDEV);
 	}
 }
 
@@ -361,12 +364,13 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	const size_t prog_cnt = functab_prog_cnt(tab);
 
 	at->shared_cnt = at->links.cnt;
-	if (at->counted_cnt < at->shared_cnt && has_fallback) {
+	if (at->counted_cnt < at->shared_cnt && (has_fallback || has_progs)) {
 		/* the kernel also calls these functions around fentry and fexit programs */
+		refuse_rest(tab, !has_fallback);
 		has_fallback = has_progs = false;
-		refuse_rest(tab);
 	}
-	if (err == -EINTR || is_fatal(err) || (err && !has_fallback && !has_progs))
+	at->takes_progs = has_progs;
+	if (err && (err == -EINTR || is_fatal(err) || !has_fallback))
 		return err;
 	if (err)
 		log_info("the shared programs do not load: %s", strerror(-err));
@@ -376,7 +380,9 @@ static int shared_or_each_attach(struct attach *at, const struct bpfobj *obj, st
 	if ((has_fallback || has_progs) && done_cnt < tab->cnt)
 		err = each_attach(at, obj, tab, 0, !has_fallback, stop_cnt);
 	at->pair_cnt = attached_cnt(tab) - done_cnt;
-	guard_set(obj, !attach_is_by_site(obj->plan.mode) || at->pair_cnt);
+	/* as long as functions may be added, it cannot be switched off: what it finds must be complete */
+	guard_set(obj,
+		  !attach_is_by_site(obj->plan.mode) || at->pair_cnt || (has_progs && tab->room));
 	return err;
 }
 
@@ -477,6 +483,7 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 		attach_free(at, false, stop_cnt);
 		return -EPERM;
 	}
+	at->takes_progs = true;
 	if (attach_is_shared(obj->plan.mode))
 		err = shared_or_each_attach(at, obj, tab, stop_cnt);
 	else
@@ -499,6 +506,11 @@ int attach_new(struct attach **out, const struct bpfobj *obj, struct functab *ta
 	}
 	*out = at;
 	return 0;
+}
+
+bool attach_takes_progs(const struct attach *at)
+{
+	return at->takes_progs;
 }
 
 int attach_add_progs(struct attach *at, const struct bpfobj *obj, struct functab *tab, size_t first,
@@ -690,6 +702,11 @@ uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t bt
 size_t attach_own_cnt(const struct attach *at)
 {
 	return at->own_cnt;
+}
+
+bool attach_may_pause(const struct attach *at, const struct functab *tab)
+{
+	return at->own_cnt <= attached_prog_cnt(tab);
 }
 
 void attach_count_missed(struct attach *at)

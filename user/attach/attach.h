@@ -37,8 +37,11 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt);
  * attach_add_progs - attach the functions of BPF programs that were added to @tab, from @first on; what is refused is
  * left out, as by attach_new.
  *
- * plan.progs is not ATTACH_AUTO. Return: 0, -EINTR, or an error that all others would have, too.
+ * attach_takes_progs - whether there may be any, by the plan and by what else is attached.
+ *
+ * Return: 0, -EINTR, or an error that all others would have, too.
  */
+bool attach_takes_progs(const struct attach *at);
 int attach_add_progs(struct attach *at, const struct bpfobj *obj, struct functab *tab, size_t first,
 		     const volatile int *stop_cnt);
 
@@ -74,6 +77,12 @@ size_t attach_own_link_cnt(const struct attach *at);
 
 /* attach_own_cnt - the number of functions with their own programs: attach_pause leaves them attached. */
 size_t attach_own_cnt(const struct attach *at);
+
+/*
+ * attach_may_pause - whether attach_pause detaches all functions of the kernel; those of BPF programs have their own
+ * links in any mode.
+ */
+bool attach_may_pause(const struct attach *at, const struct functab *tab);
 
 /* attach_count_missed - the trace begins: calls missed so far do not count as losses. */
 void attach_count_missed(struct attach *at);

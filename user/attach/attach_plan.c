@@ -312,13 +312,18 @@ static bool may_be_pair(const struct attach_want *want)
 	       (want->mode != ATTACH_COMPLETE || !wants_all_calls(want));
 }
 
-/* Links that many functions share take none of BPF programs, even if the user chose them for all others. */
+/*
+ * Links that many functions share take none of BPF programs, even if the user chose them for all others. Functions that
+ * are added during a trace are those of programs.
+ */
 static enum attach_mode mode_of_progs(enum attach_mode mode, const struct attach_want *want)
 {
+	const bool has_progs = want->prog_cnt || want->func_max > want->func_cnt;
+
 	if (!attach_is_shared(mode))
 		return mode;
-	return want->prog_cnt && (!attach_is_open(want->mode) || may_be_pair(want)) ? ATTACH_PAIR
-										    : ATTACH_AUTO;
+	return has_progs && (!attach_is_open(want->mode) || may_be_pair(want)) ? ATTACH_PAIR
+									       : ATTACH_AUTO;
 }
 
 /* Whether the kernel was built without function tracing; false if its symbols cannot be read. */

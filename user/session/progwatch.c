@@ -28,12 +28,16 @@ bool progwatch_follows(const struct opts *opts)
 
 int progwatch_make_room(struct functab *tab)
 {
-	const size_t room = tab->cnt + NEW_FUNCS_MAX;
-	struct func *funcs = realloc(tab->funcs, room * sizeof(*funcs));
+	const size_t wanted = tab->cnt + NEW_FUNCS_MAX;
+	const size_t room = wanted < NFG_FUNC_CNT ? wanted : NFG_FUNC_CNT;
+	struct func *funcs;
 
+	if (room <= tab->cnt)
+		return 0;
+	funcs = realloc(tab->funcs, room * sizeof(*funcs));
 	if (!funcs)
 		return -ENOMEM;
-	memset(&funcs[tab->cnt], 0, NEW_FUNCS_MAX * sizeof(*funcs));
+	memset(&funcs[tab->cnt], 0, (room - tab->cnt) * sizeof(*funcs));
 	tab->funcs = funcs;
 	tab->room = room;
 	return 0;
@@ -63,7 +67,10 @@ int progwatch_init(struct progwatch *pw, const struct progwatch_config *config)
 	if (!pw->func_ids || !pw->gone_ids)
 		return -ENOMEM;
 	note_progs(pw, 0);
-	pw->follows = tab->room && config->obj->plan.progs != ATTACH_AUTO;
+	pw->follows = tab->room && attach_takes_progs(config->attach);
+	if (tab->room && !pw->follows)
+		log_warn(
+			"new BPF programs are not traced: they take fentry and fexit programs, which this trace excludes");
 	pw->holders_fd = bpfprog_holders_open(config->facts->kbtf);
 	if (pw->holders_fd > 0)
 		return 0;

@@ -407,7 +407,7 @@ static bool fall_back_to_windows(struct session *ses, const struct leftout *lo)
 	if (lo->limit == LEFTOUT_EVENTS || ses->windows.pct || ses->sums_up ||
 	    ses->opts->interval_ns || ses->opts->ring_bytes ||
 	    !attach_is_shared(ses->bpfobj.plan.mode) ||
-	    attach_own_cnt(ses->attach) > functab_prog_cnt(&ses->functab))
+	    !attach_may_pause(ses->attach, &ses->functab))
 		return false;
 	pct = pct < 1 ? 1 : pct < 50 ? pct : 50;
 	log_warn(
