@@ -235,11 +235,11 @@ test_list()
 	expect_count 1 '^counted_tc \[bpf:[0-9]+\]: this BPF program has no type \(BTF\)' out
 }
 
-# A program that appears during a trace is traced from within a second on.
-test_appears()
+# appears OPTION...: a program that is loaded during a trace passes packets.
+appears()
 {
 	make_road
-	begin netfgraph -v -T '* [bpf]' --graph-opts retval -o out
+	begin netfgraph -v -T '* [bpf]' --graph-opts retval -o out "$@"
 	wait_attached
 	rm -f $bpffs-new
 	bpftool prog load /files/netprogs.bpf.o $bpffs-new type xdp || fail 'cannot load another'
@@ -253,6 +253,18 @@ test_appears()
 	traced_all counted_xdp length_of
 	expect_line "counted_xdp \[bpf:$id\]\(\) \{" out
 	expect_count_guarded $sent 'ret=0x2 \[XDP_PASS\]' out err
+}
+
+# It is traced from within a second on.
+test_appears()
+{
+	appears
+}
+
+# Its calls open the graph, too.
+test_opens()
+{
+	appears --filter 'retval == 2'
 }
 
 is_gone()
@@ -284,4 +296,4 @@ test_goes()
 	is_gone "$id" || fail 'it is back'
 }
 
-run_tests xdp_generic xdp_native tc cgroup goes -- tables list appears
+run_tests xdp_generic xdp_native tc cgroup goes -- tables list appears opens

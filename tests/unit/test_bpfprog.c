@@ -1,4 +1,4 @@
-/* BPF programs as functions, on a host whose programs are this file. */
+/* BPF programs as functions, and those that come and go, on a host whose programs are this file. */
 #include "kernel/bpfprog.h"
 
 #include <errno.h>
@@ -7,24 +7,35 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "base/log.h"
 #include "fakekernel.h"
+#include "kernel/probe.h"
 #include "kernel/proto.h"
+#include "options/opts.h"
+#include "report/pipeline.h"
+#include "scratch.h"
 #include "select/select.h"
+#include "session/progwatch.h"
+#include "words.h"
 
 /* ---- what the host has loaded ---- */
 
-enum host_prog_kind { TRUSTED, UNTRUSTED, NO_BTF, NOT_JITED };
+enum host_prog_kind { TRUSTED, UNTRUSTED, NO_BTF, NOT_JITED, BAD_BTF };
 
 struct host_prog {
 	uint32_t id;
 	uint32_t type;
 	const char *name;
 	enum host_prog_kind kind;
+	uint32_t btf_id;   /* 0: as id */
+	uint32_t func_cnt; /* 0: two */
 };
 
 static struct host_prog host[128];
 static size_t host_cnt;
 static bool may_not_look;
+static size_t fd_max = CNT_OF(host); /* no more of its programs can be opened */
+static unsigned int btf_load_cnt;
 
 #define FD_BASE 1000 /* no descriptor of this process */
 
@@ -49,7 +60,7 @@ int bpf_prog_get_fd_by_id(__u32 id)
 {
 	for (size_t i = 0; i < host_cnt; i++) {
 		if (host[i].id == id)
-			return FD_BASE + (int)i;
+			return i < fd_max ? FD_BASE + (int)i : -EMFILE;
 	}
 	return -ENOENT;
 }
@@ -62,15 +73,13 @@ int bpf_obj_get_info_by_fd(int fd, void *out, __u32 *len)
 	struct bpf_func_info *recs = (void *)(uintptr_t)info->func_info;
 
 	CHECK(*len == sizeof(*info));
-	if (recs && info->nr_func_info == 2) {
-		recs[0].type_id = 4;
-		recs[1].type_id = 6;
-	}
+	for (uint32_t i = 0; recs && i < info->nr_func_info; i++)
+		recs[i].type_id = i ? 6 : 4;
 	info->id = prog->id;
 	info->type = prog->type;
 	info->jited_prog_len = prog->kind == NOT_JITED ? 0 : 100;
-	info->btf_id = prog->kind == NO_BTF ? 0 : prog->id;
-	info->nr_func_info = prog->kind == NO_BTF ? 0 : 2;
+	info->btf_id = prog->kind == NO_BTF ? 0 : prog->btf_id ? prog->btf_id : prog->id;
+	info->nr_func_info = prog->kind == NO_BTF ? 0 : prog->func_cnt ? prog->func_cnt : 2;
 	info->func_info_rec_size = sizeof(*recs);
 	snprintf(info->name, sizeof(info->name), "%s", prog->name);
 	return 0;
@@ -78,15 +87,21 @@ int bpf_obj_get_info_by_fd(int fd, void *out, __u32 *len)
 
 struct btf *btf__load_from_kernel_by_id(__u32 id)
 {
-	struct btf *btf = btf__new_empty();
-	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
-	int ctx = btf__add_ptr(btf, btf__add_struct(btf, "__sk_buff", 0));
-	int proto;
+	const struct host_prog *prog = &host[bpf_prog_get_fd_by_id(id) - FD_BASE];
+	struct btf *btf;
+	int number, ctx, proto;
 
+	btf_load_cnt++;
+	if (prog->kind == BAD_BTF) {
+		errno = EBADMSG;
+		return NULL;
+	}
+	btf = btf__new_empty();
+	number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	ctx = btf__add_ptr(btf, btf__add_struct(btf, "__sk_buff", 0));
 	CHECK(number == 1 && ctx == 3);
 	/* types are added in the order of their ids: the function's prototype comes behind it */
-	CHECK(btf__add_func(btf, host[bpf_prog_get_fd_by_id(id) - FD_BASE].name, BTF_FUNC_GLOBAL,
-			    5) == 4);
+	CHECK(btf__add_func(btf, prog->name, BTF_FUNC_GLOBAL, 5) == 4);
 	proto = btf__add_func_proto(btf, number);
 	CHECK(proto == 5 && !btf__add_func_param(btf, "skb", ctx));
 	CHECK(btf__add_func(btf, "tcp_push", BTF_FUNC_STATIC, 5) == 6);
@@ -170,6 +185,57 @@ TEST(without_the_right_to_look_there_are_none)
 	CHECK(!progs.cnt);
 	may_not_look = false;
 	end();
+}
+
+/* libbpf gives all programs of an object the same types. */
+TEST(types_are_read_once)
+{
+	begin();
+	btf_load_cnt = 0;
+	for (uint32_t id = 20; id < 30; id++) {
+		load(id, BPF_PROG_TYPE_XDP, "of_one_object", TRUSTED);
+		host[host_cnt - 1].btf_id = 20;
+	}
+	CHECK(!bpfprogs_read(&progs, fake.kb) && progs.cnt == 6 + 20 && btf_load_cnt == 1);
+	CHECK(kbtf_shape(fake.kb, &progs.funcs[24].func).arg_kind == NFG_ARG_SKB);
+	end();
+}
+
+TEST(types_that_cannot_be_read_are_a_reason)
+{
+	begin();
+	load(9, BPF_PROG_TYPE_XDP, "bad_xdp", BAD_BTF);
+	CHECK(!bpfprogs_read(&progs, fake.kb) && progs.cnt == 7);
+	CHECK_STR(progs.funcs[6].func.name, "bad_xdp");
+	CHECK_STR(progs.funcs[6].func.module, "bpf:9");
+	CHECK_STR(progs.funcs[6].reason, "its types (BTF) cannot be read: Bad message");
+	CHECK(progs.funcs[6].prog_id == 9 && progs.funcs[6].func.owner == KBTF_PROG_XDP);
+	end();
+}
+
+/* Then the others are no programs either: there would be no descriptors for anything else. */
+TEST(too_many_to_open_are_an_error)
+{
+	begin();
+	for (uint32_t id = 20; id < 40; id++)
+		load(id, BPF_PROG_TYPE_XDP, "many", TRUSTED);
+	fd_max = 15;
+	CHECK(bpfprogs_read(&progs, fake.kb) == -EMFILE && progs.cnt == 6 + 20);
+	bpfprogs_give_up(&progs, fake.kb, "too many");
+	CHECK_STR(progs.funcs[0].reason, "too many");
+	CHECK(strstr(progs.funcs[2].reason, "no type (BTF)"));
+	bpfprogs_forget(&progs);
+	fd_max = CNT_OF(host);
+	CHECK(bpfprogs_read_next(&progs, fake.kb) == 1 && progs.cnt == 2);
+	CHECK_STR(progs.funcs[0].func.module, "bpf:30");
+	end();
+}
+
+/* strerror() would make the text of a number that it does not know anew each time. */
+TEST(refusals_are_never_freed)
+{
+	CHECK(strstr(bpfprog_refusal(-ENOTSUPP_KERNEL), "do not support"));
+	CHECK(bpfprog_refusal(-9999) == bpfprog_refusal(-9998));
 }
 
 TEST(arguments_are_five_where_the_type_is_not_trusted)
@@ -287,4 +353,224 @@ TEST(programs_are_taken_where_packets_pass)
 	CHECK_STR(selected(NULL, NULL), "tcp_v4_rcv -\n"); /* too many */
 	end();
 	strbuf_release(&chosen);
+}
+
+/* ---- programs that come and go ---- */
+
+static struct functab tab;
+static struct opts opts;
+static struct details details;
+static struct facts facts;
+static struct progwatch watch;
+static uint8_t *start_kinds;
+static struct starts *starts;
+static uint64_t now_ns;
+static bool excludes_progs, refuses_progs;
+static size_t left_out_cnt;
+static int iter_fd; /* what the iterator gives to read, or -errno */
+
+bool attach_takes_progs(const struct attach *at)
+{
+	return !excludes_progs;
+}
+
+int attach_add_progs(struct attach *at, const struct bpfobj *obj, struct functab *to, size_t first,
+		     const volatile int *stop_cnt)
+{
+	for (size_t i = first; i < to->cnt; i++)
+		to->funcs[i].is_attached = !refuses_progs;
+	return 0;
+}
+
+size_t attach_own_link_cnt(const struct attach *at)
+{
+	return 2;
+}
+
+int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab *of,
+		     const uint32_t *ids, size_t cnt, const volatile int *stop_cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		of->funcs[ids[i]].is_attached = false;
+	left_out_cnt += cnt;
+	return 0;
+}
+
+int bpf_iter_create(int link_fd)
+{
+	return iter_fd;
+}
+
+/* A trace of these options begins beside the programs of begin(). */
+static void watch_begin(const char *line)
+{
+	const struct progwatch_config config = {
+		.opts = &opts, .functab = &tab, .facts = &facts, .details = &details
+	};
+	struct select_rules rules;
+	struct details_want want;
+
+	begin();
+	opts = opts_of(line);
+	want = wants_details(&opts);
+	rules = (struct select_rules){ .trace = opts.trace_funcs.items,
+				       .trace_cnt = opts.trace_funcs.cnt,
+				       .progs = &progs,
+				       .text = fake.kt };
+	CHECK(!select_funcs(&tab, &rules, fake.kb, fake.ks) && progwatch_follows(&opts));
+	CHECK(!progwatch_make_room(&tab) && !details_init(&details, &want, NULL));
+	CHECK(!details_funcs(&details, &tab, fake.kb));
+	CHECK(!start_setup_check_filter(&opts, &tab, details.protos, fake.kb));
+	CHECK(!start_setup_new(&starts, &start_kinds, &opts, &tab));
+	facts = (struct facts){ .kbtf = fake.kb, .progs = progs };
+	listen_begin();
+	CHECK(!progwatch_init(&watch, &config));
+	watch.config.start_kinds = start_kinds;
+	now_ns = watch.next_ns;
+	CHECK(!progwatch_tick(&watch, now_ns));
+	log_set_verbosity(1);
+}
+
+static void watch_end(void)
+{
+	listen_end();
+	progwatch_release(&watch);
+	details_release(&details);
+	functab_release(&tab);
+	starts_free(starts);
+	free(start_kinds);
+	opts_release(&opts);
+	progs = facts.progs;
+	end();
+}
+
+/* The next pass of the loop, or the first one of the next second. */
+static size_t pass(uint64_t after_ns)
+{
+	const size_t before_cnt = tab.cnt;
+
+	now_ns += after_ns;
+	CHECK(!progwatch_tick(&watch, now_ns));
+	return tab.cnt - before_cnt;
+}
+
+TEST(programs_that_appear_are_taken_bit_by_bit)
+{
+	size_t cnt = 0;
+
+	watch_begin("-T '* [bpf]'");
+	for (uint32_t id = 20; id < 40; id++)
+		load(id, BPF_PROG_TYPE_XDP, "new_xdp", TRUSTED);
+	host[host_cnt - 1].func_cnt = 11;
+	CHECK(!pass(999999999));
+	for (size_t taken_cnt = pass(1); taken_cnt; taken_cnt = pass(1)) {
+		CHECK(taken_cnt <= 4);
+		cnt += taken_cnt;
+	}
+	CHECK(cnt == 38 + 11);
+	watch_end();
+	CHECK(strstr(said, "'new_xdp' [bpf:39] is traced from here on\n"));
+}
+
+TEST(all_the_room_is_taken_once)
+{
+	watch_begin("-T '* [bpf]'");
+	for (uint32_t id = 20; id < 100; id++)
+		load(id, BPF_PROG_TYPE_XDP, "new_xdp", TRUSTED);
+	for (int i = 0; i < 200; i++)
+		pass(1000000000);
+	CHECK(tab.cnt == tab.room && !watch.follows);
+	watch_end();
+	CHECK(strstr(said, "not traced from here on: a trace takes 128 functions of them\n"));
+}
+
+/* Their types would stay as long as the trace runs. */
+TEST(nothing_stays_of_programs_that_are_not_asked_for)
+{
+	watch_begin("-T 'my_* [bpf]'");
+	btf_load_cnt = 0;
+	for (uint32_t id = 20; id < 30; id++) {
+		load(id, BPF_PROG_TYPE_XDP, id % 2 ? "my_xdp" : "other_xdp", TRUSTED);
+		host[host_cnt - 1].btf_id = id % 2 ? 21 : 20;
+	}
+	for (int i = 0; i < 20; i++)
+		pass(1000000000);
+	CHECK(tab.cnt == 2 + 5 && !facts.progs.cnt && !facts.progs.name_cnt);
+	CHECK(btf_load_cnt == 5 + 1);
+	watch_end();
+}
+
+TEST(refused_programs_are_not_said_to_be_traced)
+{
+	watch_begin("-T '* [bpf]'");
+	refuses_progs = true;
+	load(20, BPF_PROG_TYPE_XDP, "new_xdp", TRUSTED);
+	CHECK(pass(1000000000) == 2);
+	watch_end();
+	CHECK(!strstr(said, "is traced"));
+}
+
+TEST(programs_that_appear_open_the_graph)
+{
+	watch_begin("-T '* [bpf]' --filter 'retval == 1'");
+	load(20, BPF_PROG_TYPE_XDP, "new_xdp", TRUSTED);
+	CHECK(pass(1000000000) == 2);
+	for (size_t i = tab.cnt - 2; i < tab.cnt; i++)
+		CHECK(tab.funcs[i].fits_filter && tab.funcs[i].is_start && start_kinds[i]);
+	watch_end();
+}
+
+TEST(a_trace_that_excludes_them_says_so)
+{
+	excludes_progs = true;
+	watch_begin("-T '* [bpf]'");
+	load(20, BPF_PROG_TYPE_XDP, "new_xdp", TRUSTED);
+	CHECK(!pass(1000000000));
+	watch_end();
+	CHECK(strstr(said, "new BPF programs are not traced: "));
+}
+
+/* A table of @cnt functions has room up to the ids that mean something else. */
+TEST(room_ends_where_ids_end)
+{
+	tab = (struct functab){ .funcs = calloc(65500, sizeof(struct func)), .cnt = 65500 };
+	CHECK(!progwatch_make_room(&tab) && tab.room == NFG_FUNC_CNT);
+	tab.cnt = tab.room;
+	CHECK(!progwatch_make_room(&tab) && functab_max(&tab) == NFG_FUNC_CNT);
+	functab_release(&tab);
+}
+
+/* How many references programs 3 and 8 have, and the iterator's. */
+static void holders(uint64_t of_3, uint64_t of_8)
+{
+	const uint64_t recs[] = { 3, of_3 + 1, 8, of_8 + 1 };
+	int ends[2];
+
+	CHECK(!pipe(ends) && write(ends[1], recs, sizeof(recs)) == sizeof(recs));
+	close(ends[1]);
+	iter_fd = ends[0];
+}
+
+/* Two functions of each with two links. */
+TEST(programs_that_only_we_hold_are_let_go)
+{
+	watch_begin("-T '* [bpf]'");
+	CHECK(tab.cnt == 4);
+	for (size_t i = 0; i < tab.cnt; i++)
+		tab.funcs[i].is_attached = true;
+	watch.holders_fd = dup(0);
+	holders(5, 4);
+	pass(1000000000);
+	CHECK(left_out_cnt == 2 && tab.funcs[0].is_attached && !tab.funcs[3].is_attached);
+	for (int i = 0; i < 5; i++) {
+		iter_fd = -EMFILE;
+		pass(1000000000);
+	}
+	holders(4, 4);
+	pass(1000000000);
+	CHECK(left_out_cnt == 4);
+	watch_end();
+	CHECK(strstr(said, "'my_tc' [bpf:8] is not traced any longer: its program was unloaded\n"));
+	CHECK(strstr(said, "cannot see who holds BPF programs: Too many open files"));
+	CHECK(strstr(strstr(said, "cannot see") + 1, "cannot see") == NULL);
 }

@@ -322,8 +322,7 @@ static void raise_limit(int resource, rlim_t want)
 	setrlimit((__rlimit_resource_t)resource, &lim);
 }
 
-/* Each function takes four descriptors: two programs, two links. Up to 5.10 maps and programs are locked memory. */
-static void raise_limits(void)
+void bpfobj_raise_limits(void)
 {
 	raise_limit(RLIMIT_NOFILE, 1 << 20);
 	if (!release_has(RELEASE_CHARGES_MEMCG))
@@ -652,7 +651,7 @@ int bpfobj_load(struct bpfobj *obj, const struct bpfobj_config *config)
 	int err;
 
 	*obj = (struct bpfobj){ .config = *config, .flat_fd = -1 };
-	raise_limits();
+	bpfobj_raise_limits();
 	if (lacks_files()) {
 		policy_explain(-EMFILE);
 		return -EMFILE;

@@ -114,6 +114,13 @@ static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *
 }
 
 /*
+ * bpfobj_raise_limits - let this process have the descriptors and the locked memory that a trace takes, as far as it may.
+ *
+ * Each function takes four descriptors: two programs, two links. Up to 5.10 maps and programs are locked memory.
+ */
+void bpfobj_raise_limits(void);
+
+/*
  * bpfobj_load - open, configure and load the object; attaches and arms nothing.
  *
  * If the kernel refuses, logs the responsible policy and a hint. attach_plan_choose decides how functions are attached.

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "kernel/probe.h"
 
 /* Types that older headers lack. */
 #define TYPE_SK_LOOKUP 30 /* BPF_PROG_TYPE_SK_LOOKUP, 5.9 */
@@ -125,7 +126,7 @@ static int refused_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
 		.prog_id = info->id,
 	};
 
-	return func.func.name && func.func.module ? prog_func_add(progs, &func) : -ENOMEM;
+	return func.func.name && func.func.module && reason ? prog_func_add(progs, &func) : -ENOMEM;
 }
 
 static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
@@ -158,37 +159,50 @@ static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
 /* Get the records that tell which types the program's functions have; *recs: freed by the caller. */
 static int func_info_read(int fd, struct bpf_prog_info *info, void **recs)
 {
-	const uint32_t rec_bytes = info->func_info_rec_size;
-	const uint32_t cnt = info->nr_func_info;
-	__u32 len = sizeof(*info);
+	struct bpf_prog_info again = {
+		.nr_func_info = info->nr_func_info,
+		.func_info_rec_size = info->func_info_rec_size,
+	};
+	__u32 len = sizeof(again);
+	int err;
 
-	*recs = calloc(cnt, rec_bytes);
+	*recs = calloc(info->nr_func_info, info->func_info_rec_size);
 	if (!*recs)
 		return -ENOMEM;
-	*info = (struct bpf_prog_info){
-		.nr_func_info = cnt,
-		.func_info_rec_size = rec_bytes,
-		.func_info = (uintptr_t)*recs,
-	};
-	return bpf_obj_get_info_by_fd(fd, info, &len);
+	again.func_info = (uintptr_t)*recs;
+	err = bpf_obj_get_info_by_fd(fd, &again, &len);
+	if (!err)
+		*info = again;
+	return err;
+}
+
+/* Errors that all other programs would have, too. */
+static bool is_out_of_room(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
 }
 
 /* Takes over @fd. */
 static int traceable_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_prog_info *info,
 			 const char *module, int fd)
 {
-	struct btf *btf = btf__load_from_kernel_by_id(info->btf_id);
+	struct kbtf_prog prog;
 	void *recs = NULL;
-	int err = btf ? func_info_read(fd, info, &recs) : -errno;
+	char reason[96];
+	int err = func_info_read(fd, info, &recs);
 
+	if (!err)
+		err = kbtf_add_prog(kb, info->btf_id, fd, module, &prog);
 	if (err) {
-		btf__free(btf);
 		close(fd);
 		free(recs);
-		return err == -ENOMEM ? err : refused_add(progs, info, module, "it was unloaded");
+		if (is_out_of_room(err))
+			return err;
+		snprintf(reason, sizeof(reason), "its types (BTF) cannot be read: %s",
+			 strerror(-err));
+		return refused_add(progs, info, module, keep_name(progs, reason));
 	}
-	module = kbtf_add_prog(kb, btf, fd, module);
-	err = module ? funcs_add(progs, info, btf, module, fd) : -ENOMEM;
+	err = funcs_add(progs, info, prog.btf, prog.module, fd);
 	free(recs);
 	return err;
 }
@@ -211,32 +225,62 @@ static int prog_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_prog_inf
 	return refused_add(progs, info, module, reason);
 }
 
-int bpfprogs_read(struct bpfprogs *progs, struct kbtf *kb)
+int bpfprogs_read_next(struct bpfprogs *progs, struct kbtf *kb)
 {
 	__u32 id = progs->last_id;
-	int err = 0;
 
-	while (!err && !bpf_prog_get_next_id(id, &id)) {
+	while (!bpf_prog_get_next_id(id, &id)) {
 		struct bpf_prog_info info = { 0 };
 		__u32 len = sizeof(info);
 		int fd = bpf_prog_get_fd_by_id(id);
+		int err;
 
+		if (is_out_of_room(fd))
+			return fd;
 		progs->last_id = id;
 		if (fd < 0)
 			continue;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &len) &&
-		    bpfprog_owner(info.type) != KBTF_KERNEL)
-			err = prog_add(progs, kb, &info, fd);
-		else
+		if (bpf_obj_get_info_by_fd(fd, &info, &len) ||
+		    bpfprog_owner(info.type) == KBTF_KERNEL) {
 			close(fd);
+			continue;
+		}
+		err = prog_add(progs, kb, &info, fd);
+		return err ? err : 1;
 	}
-	return err;
+	return 0;
+}
+
+int bpfprogs_read(struct bpfprogs *progs, struct kbtf *kb)
+{
+	int ret;
+
+	do {
+		ret = bpfprogs_read_next(progs, kb);
+	} while (ret > 0);
+	return ret;
+}
+
+void bpfprogs_give_up(struct bpfprogs *progs, struct kbtf *kb, const char *reason)
+{
+	for (size_t i = 0; i < progs->cnt; i++) {
+		if (!progs->funcs[i].reason)
+			progs->funcs[i].reason = reason;
+	}
+	kbtf_close_progs(kb);
+}
+
+void bpfprogs_forget(struct bpfprogs *progs)
+{
+	for (size_t i = 0; i < progs->name_cnt; i++)
+		free(progs->names[i]);
+	progs->name_cnt = 0;
+	progs->cnt = 0;
 }
 
 void bpfprogs_release(struct bpfprogs *progs)
 {
-	for (size_t i = 0; i < progs->name_cnt; i++)
-		free(progs->names[i]);
+	bpfprogs_forget(progs);
 	free(progs->names);
 	free(progs->funcs);
 	*progs = (struct bpfprogs){ 0 };
@@ -276,6 +320,26 @@ int bpfprog_arg_cnt(const struct kbtf_func *func, uint8_t arg_cnt)
 		return UNTRUSTED_ARG_CNT;
 	err = probe_exit(func, arg_cnt);
 	return err ? err : arg_cnt;
+}
+
+const char *bpfprog_refusal(int err)
+{
+	switch (-err) {
+	case EINVAL:
+		return "the kernel allows no tracing program on it";
+	case ENOTSUPP_KERNEL:
+	case EOPNOTSUPP:
+		return "arguments that this kernel's trampolines do not support";
+	case EPERM:
+		return "a tracing program on it is not permitted";
+	case EMFILE:
+	case ENFILE:
+		return "no file descriptor is left for a tracing program on it";
+	case ENOMEM:
+		return "no memory is left for a tracing program on it";
+	default:
+		return "the kernel refuses a tracing program on it";
+	}
 }
 
 /* ---- who holds a program ---- */

@@ -30,7 +30,7 @@ struct bpfprogs {
 	struct bpfprog_func *funcs; /* by program, main functions first */
 	size_t cnt;
 	size_t cap;
-	char **names; /* owned: of programs without BTF, and their modules */
+	char **names; /* owned: of programs without readable BTF, and their modules */
 	size_t name_cnt;
 	size_t name_cap;
 	uint32_t last_id; /* programs up to this one were looked at */
@@ -40,10 +40,19 @@ struct bpfprogs {
  * bpfprogs_read - append the functions of programs that were loaded after the last call, and add their types to @kb.
  *
  * It takes CAP_SYS_ADMIN; without, there are none. Programs of other kinds are no functions: tracing programs, among
- * which are ours, and those that no packet passes.
- * Return: 0 or -ENOMEM. bpfprogs_release frees them; zeroed: empty.
+ * which are ours, and those that no packet passes. Each keeps a descriptor open (kbtf_close_progs).
+ * Return: 0, or -ENOMEM, -EMFILE or -ENFILE: it was not read to the end. bpfprogs_release frees them; zeroed: empty.
  */
 int bpfprogs_read(struct bpfprogs *progs, struct kbtf *kb);
+
+/* bpfprogs_read_next - the same, for one program. Return: 1, or 0 after the last one, or as bpfprogs_read. */
+int bpfprogs_read_next(struct bpfprogs *progs, struct kbtf *kb);
+
+/* bpfprogs_give_up - none of them can be traced, for @reason, borrowed; closes their descriptors. */
+void bpfprogs_give_up(struct bpfprogs *progs, struct kbtf *kb, const char *reason);
+
+/* bpfprogs_forget - drop the list. What was taken of it stays, for the names of functions are @kb's. */
+void bpfprogs_forget(struct bpfprogs *progs);
 void bpfprogs_release(struct bpfprogs *progs);
 
 /*
@@ -51,6 +60,9 @@ void bpfprogs_release(struct bpfprogs *progs);
  * the verifier does not trust the type. Loads a probe. Return: a number, or the -errno by which the kernel refuses.
  */
 int bpfprog_arg_cnt(const struct kbtf_func *func, uint8_t arg_cnt);
+
+/* bpfprog_refusal - why a function is not traced if bpfprog_arg_cnt returns @err. Never freed. */
+const char *bpfprog_refusal(int err);
 
 /* bpfprog_owner - the kind of a program of @type; KBTF_KERNEL: not one of the network stack. */
 enum kbtf_owner bpfprog_owner(uint32_t type);

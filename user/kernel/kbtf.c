@@ -29,6 +29,8 @@ struct btf_obj {
 	char *module;
 	int fd; /* -1: closed */
 	bool is_prog;
+	bool is_shared;  /* @btf is that of a program before it ... */
+	uint32_t btf_id; /* ... with the same id; 0: a module's */
 };
 
 struct kbtf {
@@ -263,19 +265,58 @@ static void modules_read(struct kbtf *kb)
 		module_try(kb, id);
 }
 
-const char *kbtf_add_prog(struct kbtf *kb, struct btf *btf, int fd, const char *module)
+/* Get types with an id, of a program before or of the kernel. Return: 0 or -errno. */
+static int prog_types_find(const struct kbtf *kb, uint32_t btf_id, struct btf_obj *out)
 {
-	char *copy = strdup(module);
-
-	if (!copy || VEC_RESERVE(kb->mods, kb->mod_cap, kb->mod_cnt + 1)) {
-		free(copy);
-		btf__free(btf);
-		close(fd);
-		return NULL;
+	for (size_t i = 0; i < kb->mod_cnt; i++) {
+		if (!kb->mods[i].is_prog || kb->mods[i].btf_id != btf_id)
+			continue;
+		out->btf = kb->mods[i].btf;
+		out->is_shared = true;
+		return 0;
 	}
-	kb->mods[kb->mod_cnt++] =
-		(struct btf_obj){ .btf = btf, .module = copy, .fd = fd, .is_prog = true };
-	return copy;
+	out->btf = btf__load_from_kernel_by_id(btf_id);
+	return out->btf ? 0 : -errno;
+}
+
+static void btf_obj_release(struct btf_obj *obj)
+{
+	if (!obj->is_shared)
+		btf__free(obj->btf);
+	free(obj->module);
+	if (obj->fd >= 0)
+		close(obj->fd);
+}
+
+int kbtf_add_prog(struct kbtf *kb, uint32_t btf_id, int fd, const char *module,
+		  struct kbtf_prog *out)
+{
+	struct btf_obj prog = { .fd = -1, .is_prog = true, .btf_id = btf_id };
+	int err = VEC_RESERVE(kb->mods, kb->mod_cap, kb->mod_cnt + 1);
+
+	if (!err)
+		err = prog_types_find(kb, btf_id, &prog);
+	if (err)
+		return err;
+	prog.module = strdup(module);
+	if (!prog.module) {
+		btf_obj_release(&prog);
+		return -ENOMEM;
+	}
+	prog.fd = fd;
+	kb->mods[kb->mod_cnt++] = prog;
+	*out = (struct kbtf_prog){ .btf = prog.btf, .module = prog.module };
+	return 0;
+}
+
+void kbtf_drop_prog(struct kbtf *kb, const char *module)
+{
+	struct btf_obj *last = kb->mod_cnt ? &kb->mods[kb->mod_cnt - 1] : NULL;
+
+	if (!last || !last->is_prog || strcmp(last->module, module) != 0)
+		return;
+	btf_obj_release(last);
+	kb->mod_cnt--;
 }
 
 void kbtf_close_progs(struct kbtf *kb)
@@ -373,12 +414,8 @@ void kbtf_free(struct kbtf *kb)
 {
 	if (!kb)
 		return;
-	for (size_t i = 0; i < kb->mod_cnt; i++) {
-		btf__free(kb->mods[i].btf);
-		free(kb->mods[i].module);
-		if (kb->mods[i].fd >= 0)
-			close(kb->mods[i].fd);
-	}
+	for (size_t i = 0; i < kb->mod_cnt; i++)
+		btf_obj_release(&kb->mods[i]);
 	free(kb->mods);
 	free(kb->funcs);
 	hash_release(&kb->by_name);

@@ -31,6 +31,12 @@ struct kbtf_func {
 	uint8_t owner; /* enum kbtf_owner */
 };
 
+/* A BPF program's types, and its name in place of a module's. */
+struct kbtf_prog {
+	const struct btf *btf;
+	const char *module;
+};
+
 /* Arguments and result of a function, as far as programs need them. */
 struct kbtf_shape {
 	const char *
@@ -60,10 +66,14 @@ void kbtf_free(struct kbtf *kb);
  * kbtf_add_prog - add the types of a BPF program, for kbtf_proto and kbtf_shape of its functions. These are not among
  * kbtf_funcs, and kbtf_next does not find them: another program may have a function of the same name.
  *
- * @btf, @fd: of the program; taken over in any case. @module: copied.
- * Return: the copy, valid until kbtf_free, or NULL without memory.
+ * @btf_id: of its types, which are read once for all programs that share them. @fd: of the program; taken over on
+ * success. @module: copied. *out is valid until kbtf_free or kbtf_drop_prog. Return: 0 or -errno.
  */
-const char *kbtf_add_prog(struct kbtf *kb, struct btf *btf, int fd, const char *module);
+int kbtf_add_prog(struct kbtf *kb, uint32_t btf_id, int fd, const char *module,
+		  struct kbtf_prog *out);
+
+/* kbtf_drop_prog - undo the last kbtf_add_prog if it was of @module: nothing borrows from it. */
+void kbtf_drop_prog(struct kbtf *kb, const char *module);
 
 /*
  * kbtf_close_progs - close the descriptors of all programs, which keep these loaded. From then on kbtf_proto and

@@ -729,9 +729,7 @@ static void prog_ask(struct candidate *cand)
 	if (arg_cnt >= 0)
 		cand->shape.arg_cnt = (uint8_t)arg_cnt;
 	else
-		cand->shape.obstacle = arg_cnt == -EINVAL
-					       ? "the kernel allows no tracing program on it"
-					       : strerror(-arg_cnt);
+		cand->shape.obstacle = bpfprog_refusal(arg_cnt);
 }
 
 static int pass_program(struct selection *sel)

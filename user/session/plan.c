@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attach/attach_plan.h"
+#include "attach/bpfobj.h"
 #include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -216,6 +217,22 @@ bool plan_are_too_many(const struct opts *opts, size_t func_cnt)
 
 /* ---- what the kernel tells ---- */
 
+/* Each program takes a descriptor until functions are attached. Return: 0 or -ENOMEM. */
+static int progs_open(struct facts *facts)
+{
+	int err;
+
+	bpfobj_raise_limits();
+	err = bpfprogs_read(&facts->progs, facts->kbtf);
+	if (!err || err == -ENOMEM)
+		return err;
+	log_warn("BPF programs are left out: this host has too many to look at: %s",
+		 strerror(-err));
+	bpfprogs_give_up(&facts->progs, facts->kbtf,
+			 "this host has more BPF programs than files may be open (ulimit -n)");
+	return 0;
+}
+
 int facts_open(struct facts *facts, bool wants_text)
 {
 	int err;
@@ -236,7 +253,7 @@ int facts_open(struct facts *facts, bool wants_text)
 			"functions of modules and BPF programs are left out: CAP_SYS_ADMIN is missing");
 	if (wants_text)
 		facts->text_err = ktext_new(&facts->text, KTEXT_RUNNING);
-	return bpfprogs_read(&facts->progs, facts->kbtf);
+	return progs_open(facts);
 }
 
 void facts_close(struct facts *facts)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "filter/filter.h"
 #include "kernel/bpfprog.h"
 #include "report/pipeline.h"
 #include "select/funcrule.h"
@@ -14,6 +15,10 @@
 #define LOOK_EVERY_NS 1000000000ull
 /* How many functions of new programs a trace takes. */
 #define NEW_FUNCS_MAX 128
+/* How many of them between two looks at the rings: each takes up to six runs of the verifier. */
+#define FUNCS_PER_PASS 4
+/* So many failures in a row are told. */
+#define FAILURES_TOLD 3
 
 bool progwatch_follows(const struct opts *opts)
 {
@@ -60,6 +65,7 @@ int progwatch_init(struct progwatch *pw, const struct progwatch_config *config)
 
 	*pw = (struct progwatch){ .config = *config };
 	kbtf_close_progs(config->facts->kbtf);
+	bpfprogs_forget(&config->facts->progs);
 	if (!max_cnt)
 		return 0;
 	pw->func_ids = calloc(max_cnt, sizeof(*pw->func_ids));
@@ -74,7 +80,7 @@ int progwatch_init(struct progwatch *pw, const struct progwatch_config *config)
 	pw->holders_fd = bpfprog_holders_open(config->facts->kbtf);
 	if (pw->holders_fd > 0)
 		return 0;
-	log_info(
+	log_warn(
 		"this kernel does not show who holds a BPF program: traced ones stay loaded until the trace ends");
 	pw->holders_fd = 0;
 	return 0;
@@ -115,12 +121,13 @@ static int let_go(struct progwatch *pw)
 	pw->gone_cnt = 0;
 	pw->link_cnt = attach_own_link_cnt(config->attach);
 	err = bpfprog_holders_read(pw->holders_fd, holders_found, pw);
-	if (err) {
-		log_info("cannot see who holds BPF programs any longer: %s", strerror(-err));
-		close(pw->holders_fd);
-		pw->holders_fd = 0;
+	pw->failure_cnt = err ? pw->failure_cnt + 1 : 0;
+	if (pw->failure_cnt == FAILURES_TOLD)
+		log_warn(
+			"cannot see who holds BPF programs: %s: traced ones stay loaded until this works or the trace ends",
+			strerror(-err));
+	if (err)
 		return 0;
-	}
 	for (size_t i = 0; i < pw->gone_cnt; i++) {
 		const struct func *func = &config->functab->funcs[pw->gone_ids[i]];
 
@@ -145,7 +152,8 @@ static bool is_listed(const struct str_list *rules, const struct kbtf_func *func
 	return false;
 }
 
-static void func_found(struct progwatch *pw, const struct bpfprog_func *prog)
+/* Add a function that a rule asks for to the table. Return: whether the kernel was asked about it. */
+static bool func_found(struct progwatch *pw, const struct bpfprog_func *prog)
 {
 	const struct opts *opts = pw->config.opts;
 	struct functab *tab = pw->config.functab;
@@ -153,43 +161,100 @@ static void func_found(struct progwatch *pw, const struct bpfprog_func *prog)
 
 	if (!is_listed(&opts->trace_funcs, &prog->func) ||
 	    is_listed(&opts->notrace_funcs, &prog->func))
-		return;
+		return false;
 	if (tab->cnt == tab->room) {
 		if (pw->follows)
 			log_warn(
-				"new BPF programs are not traced from here on: %d functions of them are",
+				"new BPF programs are not traced from here on: a trace takes %d functions of them",
 				NEW_FUNCS_MAX);
 		pw->follows = false;
-		return;
+		return false;
 	}
 	reason = select_prog(&tab->funcs[tab->cnt], prog, pw->config.facts->kbtf);
 	if (reason) {
 		log_debug("left out '%s' [%s]: %s", prog->func.name, prog->func.module, reason);
-		return;
+	} else {
+		tab->cnt++;
+		pw->has_taken = true;
 	}
-	tab->cnt++;
-	log_info("'%s' [%s] is traced from here on", prog->func.name, prog->func.module);
+	return true;
 }
 
-static int follow(struct progwatch *pw)
+/* What start_setup_check_filter does for the functions of the beginning. */
+static int fit_filter(const struct progwatch_config *config, size_t first)
+{
+	struct filter *filter = config->opts->filter;
+	struct text missing;
+	int err = 0;
+
+	for (size_t i = first; filter && !err && i < config->functab->cnt; i++) {
+		struct func *func = &config->functab->funcs[i];
+		const struct kbtf_func kfunc = details_kfunc(func);
+
+		err = filter_resolve(filter, config->facts->kbtf, &kfunc, (uint32_t)i);
+		func->fits_filter =
+			!err && filter_fits(filter, config->details->protos, (uint32_t)i, &missing);
+	}
+	return err;
+}
+
+/* Attach the functions that were added to the table. */
+static int add_funcs(struct progwatch *pw, size_t first)
 {
 	const struct progwatch_config *config = &pw->config;
-	struct bpfprogs *progs = &config->facts->progs;
-	const size_t known_cnt = progs->cnt;
-	const size_t first = config->functab->cnt;
-	int err = bpfprogs_read(progs, config->facts->kbtf);
+	struct functab *tab = config->functab;
+	int err = details_funcs(config->details, tab, config->facts->kbtf);
 
-	for (size_t i = known_cnt; i < progs->cnt; i++)
-		func_found(pw, &progs->funcs[i]);
-	if (!err && config->functab->cnt > first)
-		err = details_funcs(config->details, config->functab, config->facts->kbtf);
+	if (!err)
+		err = fit_filter(config, first);
 	if (!err && config->start_kinds)
-		start_setup_add(config->start_kinds, config->opts, config->functab, first);
-	if (!err && config->functab->cnt > first)
-		err = attach_add_progs(config->attach, config->obj, config->functab, first,
-				       config->stop_cnt);
-	kbtf_close_progs(config->facts->kbtf);
+		start_setup_add(config->start_kinds, config->opts, tab, first);
+	if (!err)
+		err = attach_add_progs(config->attach, config->obj, tab, first, config->stop_cnt);
+	for (size_t i = first; i < tab->cnt; i++) {
+		if (tab->funcs[i].is_attached)
+			log_info("'%s' [%s] is traced from here on", tab->funcs[i].name.ptr,
+				 tab->funcs[i].module.ptr);
+	}
 	note_progs(pw, first);
+	return err;
+}
+
+/* All functions of a new program were looked at. Of one that is not traced nothing may stay: a trace may run for months. */
+static void finish_prog(struct progwatch *pw)
+{
+	struct facts *facts = pw->config.facts;
+
+	kbtf_close_progs(facts->kbtf);
+	if (!pw->has_taken && facts->progs.cnt)
+		kbtf_drop_prog(facts->kbtf, facts->progs.funcs[0].func.module);
+	bpfprogs_forget(&facts->progs);
+	pw->next_row = 0;
+	pw->has_taken = false;
+}
+
+/*
+ * Take some functions of a new program. The rest, and the next program, wait until the rings were read: many programs
+ * appear at once just when there is much to read.
+ */
+static int follow(struct progwatch *pw)
+{
+	struct facts *facts = pw->config.facts;
+	const size_t first = pw->config.functab->cnt;
+	size_t asked_cnt = 0;
+	int err = 0;
+
+	if (!facts->progs.cnt) {
+		err = bpfprogs_read_next(&facts->progs, facts->kbtf);
+		pw->is_behind = err > 0;
+	}
+	while (pw->next_row < facts->progs.cnt && asked_cnt < FUNCS_PER_PASS)
+		asked_cnt += func_found(pw, &facts->progs.funcs[pw->next_row++]);
+	err = err < 0 ? err : 0;
+	if (!err && pw->config.functab->cnt > first)
+		err = add_funcs(pw, first);
+	if (pw->next_row == facts->progs.cnt || err)
+		finish_prog(pw);
 	if (err && err != -ENOMEM && err != -EINTR) {
 		log_warn("new BPF programs are not traced from here on: %s", strerror(-err));
 		pw->follows = false;
@@ -199,12 +264,15 @@ static int follow(struct progwatch *pw)
 
 int progwatch_tick(struct progwatch *pw, uint64_t now_ns)
 {
+	const bool is_due = now_ns >= pw->next_ns;
 	int err = 0;
 
-	if ((!pw->holders_fd && !pw->follows) || now_ns < pw->next_ns)
+	if ((!pw->holders_fd && !pw->follows) || (!is_due && !pw->is_behind))
 		return 0;
-	pw->next_ns = now_ns + LOOK_EVERY_NS;
-	if (pw->holders_fd && pw->func_cnt)
-		err = let_go(pw);
+	if (is_due) {
+		pw->next_ns = now_ns + LOOK_EVERY_NS;
+		if (pw->holders_fd && pw->func_cnt)
+			err = let_go(pw);
+	}
 	return err || !pw->follows ? err : follow(pw);
 }

@@ -36,8 +36,12 @@ struct progwatch {
 	size_t func_cnt;
 	uint32_t *gone_ids; /* ... and of those whose programs are to be let go; room for all */
 	size_t gone_cnt;
-	size_t link_cnt;  /* of each function */
-	uint64_t next_ns; /* when to look again */
+	size_t link_cnt;          /* of each function */
+	unsigned int failure_cnt; /* nobody could look, so many times in a row */
+	bool is_behind;           /* there may be more new programs */
+	size_t next_row;          /* of the functions of the program that is being looked at */
+	bool has_taken;           /* some of them are traced */
+	uint64_t next_ns;         /* when to look again */
 };
 
 /*
@@ -52,14 +56,18 @@ int progwatch_make_room(struct functab *tab);
 
 /*
  * progwatch_init - begin after all functions are attached. Descriptors of programs are closed, or these could not be
- * unloaded.
+ * unloaded, and the list of programs is dropped.
  *
- * Return: 0 or -ENOMEM; progwatch_release in either case. If this kernel does not show who holds programs, -v logs it.
+ * Return: 0 or -ENOMEM; progwatch_release in either case. Warns if this kernel does not show who holds programs, and if
+ * new ones cannot be traced.
  */
 int progwatch_init(struct progwatch *pw, const struct progwatch_config *config);
 void progwatch_release(struct progwatch *pw);
 
-/* progwatch_tick - look, if a second has passed. Return: 0 or -errno, already logged unless -ENOMEM or -EINTR. */
+/*
+ * progwatch_tick - look, if a second has passed, or if the last look found more than could be taken between two looks at
+ * the rings. Return: 0 or -errno, already logged unless -ENOMEM or -EINTR.
+ */
 int progwatch_tick(struct progwatch *pw, uint64_t now_ns);
 
 #endif
