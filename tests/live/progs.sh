@@ -296,4 +296,35 @@ test_goes()
 	is_gone "$id" || fail 'it is back'
 }
 
-run_tests xdp_generic xdp_native tc cgroup goes -- tables list appears opens
+# limited COMMAND...: 180 files may be open, enough for a trace, and no more (without CAP_SYS_RESOURCE).
+limited()
+{
+	(
+		ulimit -l unlimited && ulimit -n 180
+		RUN="exec netfgraph $*" exec workload no-cap 24
+	) 2>err
+	status=$?
+	cat err
+	[ "$status" -eq 0 ] || fail "exit status $status"
+}
+
+# A host with more programs than files may be open: they are left out, the rest is traced.
+test_many()
+{
+	make_road
+	rm -rf $bpffs-many-*
+	for i in $(seq 40); do
+		bpftool prog loadall /files/netprogs.bpf.o $bpffs-many-$i || fail 'cannot load many programs'
+	done
+	limited -T __sys_getsockname -o out -- workload calls 2
+	expect_line '^netfgraph: BPF programs are left out: ' err
+	expect_count 2 '__sys_getsockname\(\)( \{|;)$' out
+	limited list -v -T "'counted_tc'" -T ip_rcv >out
+	expect_line '^counted_tc \[bpf:[0-9]+\]: this host has more BPF programs than files may be open' out
+	expect_line '^ip_rcv: chosen$' out
+	expect 0 'no limit' netfgraph list -T 'counted_tc [bpf]' >out 2>err
+	expect_count 41 '^counted_tc' out
+	rm -r $bpffs-many-*
+}
+
+run_tests xdp_generic xdp_native tc cgroup goes -- tables list appears opens many
