@@ -92,6 +92,21 @@ static __always_inline void read_value(struct values *vs, __u32 which, void *ctx
 	tag_value(vs, slot, which);
 }
 
+/* Of programs that many functions share, none has members (attach_plan.members_by_pair). */
+static __always_inline bool has_shown(enum how how)
+{
+	return how != HOW_COOKIE && how != HOW_SITE && cfg.want_values & NFG_WANT_SHOWN;
+}
+
+/* The number of words that members take, with their states: 0 if the function has none. */
+static __always_inline __u64 shown_cnt(void)
+{
+	__u64 cnt;
+
+	asm volatile("%0 = %1" : "=r"(cnt) : "i"(NFG_PATCH_SHOW_CNT));
+	return cnt;
+}
+
 /* The number of values. Constant if the function is patched in, so that the verifier skips other cases. */
 static __always_inline void count_values(struct values *vs, void *ctx, bool is_exit, enum how how)
 {
@@ -114,6 +129,8 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 	else
 		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) + vs->has_caller +
 			   vs->has_stack;
+	if (!is_exit && has_shown(how))
+		vs->left += shown_cnt();
 	if (!is_exit && cfg.want_values & NFG_WANT_PACKET) {
 		vs->packet = packet_arg(ctx, how);
 		if (!vs->packet.ptr)
@@ -179,6 +196,79 @@ static __always_inline void put_packet(struct values *vs, enum nfg_slot slot)
 		put_value(vs, NFG_VALUE_PACKET + i, words[i], slot);
 }
 
+/* In a copy, a call of code that reads the members (filter/shown.h) replaces the constant. */
+static __always_inline void read_shown(void *ctx, __u64 *words)
+{
+	asm volatile("r1 = %0\n\t"
+		     "r2 = %1\n\t"
+		     "r0 = %2"
+		     :
+		     : "r"(ctx), "r"(words), "i"(NFG_PATCH_SHOW)
+		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
+}
+
+/*
+ * A frame of its own, because the words take half of a small stack. They are the last values of a call, in the slots from
+ * @at on.
+ */
+static __always_inline int put_shown(struct nfg_cpu *cpu, __u64 at, void *ctx, enum nfg_slot slot)
+{
+	struct values vs = { .cpu = cpu, .at = at, .left = shown_cnt() };
+	const __u32 cnt = vs.left;
+	__u64 words[NFG_SHOWN_WORDS + 1];
+
+	if (slot != NFG_SLOT_flat) {
+		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
+		if (!vs.ring)
+			return 0;
+	}
+	read_shown(ctx, words);
+#define PUT_WORD(i)                                                  \
+	do {                                                         \
+		if (i >= cnt)                                        \
+			return 0;                                    \
+		put_value(&vs, NFG_VALUE_SHOWN + i, words[i], slot); \
+	} while (0)
+	PUT_WORD(0);
+	PUT_WORD(1);
+	PUT_WORD(2);
+	PUT_WORD(3);
+	PUT_WORD(4);
+	PUT_WORD(5);
+	PUT_WORD(6);
+	PUT_WORD(7);
+	PUT_WORD(8);
+	PUT_WORD(9);
+	PUT_WORD(10);
+	PUT_WORD(11);
+	PUT_WORD(12);
+	PUT_WORD(13);
+	PUT_WORD(14);
+	PUT_WORD(15);
+	PUT_WORD(16);
+	_Static_assert(NFG_SHOWN_WORDS == 16, "one line each, and one for the states");
+#undef PUT_WORD
+	return 0;
+}
+
+#define PUT_SHOWN(name)                                                                  \
+	static __noinline int put_shown_##name(struct nfg_cpu *cpu, __u64 at, void *ctx) \
+	{                                                                                \
+		return put_shown(cpu, at, ctx, NFG_SLOT_##name);                         \
+	}
+
+NFG_SLOTS(PUT_SHOWN)
+
+static __always_inline void put_shown_by(enum nfg_slot slot, const struct values *vs, void *ctx)
+{
+	if (slot == NFG_SLOT_nested)
+		put_shown_nested(vs->cpu, vs->at, ctx);
+	else if (slot == NFG_SLOT_lookup)
+		put_shown_lookup(vs->cpu, vs->at, ctx);
+	else
+		put_shown_flat(vs->cpu, vs->at, ctx);
+}
+
 static __always_inline void put_result(struct values *vs, void *ctx, enum nfg_slot slot,
 				       enum how how)
 {
@@ -204,6 +294,8 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 		put_args(vs, ctx, slot, how);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
 		put_packet(vs, slot);
+	if (has_shown(how) && shown_cnt())
+		put_shown_by(slot, vs, ctx);
 }
 
 /* Write the record itself, in the slot before its values. */

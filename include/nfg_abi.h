@@ -69,7 +69,16 @@ struct nfg_value {
 #define NFG_VALUE_PACKET               14u /* the first word of struct nfg_packet */
 #define NFG_PACKET_WORDS               7u
 #define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* number of the stack + 1; 0: none */
-#define NFG_VALUE_CNT                  (NFG_VALUE_STACK + 1)
+#define NFG_VALUE_SHOWN                (NFG_VALUE_STACK + 1) /* members (--show): their states, then their words */
+#define NFG_SHOWN_WORDS                16u
+#define NFG_VALUE_CNT                  (NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS)
+
+/* How reading a member went: NFG_SHOWN_BITS for each in the word of states, from the lowest on. */
+#define NFG_SHOWN_OK    0
+#define NFG_SHOWN_NULL  1 /* a pointer on the way is NULL */
+#define NFG_SHOWN_FAULT 2 /* a pointer on the way is wrong */
+#define NFG_SHOWN_CUT   3 /* a text is longer */
+#define NFG_SHOWN_BITS  2
 
 /* The function's packet or socket. As on the wire, addresses and ports are big-endian. */
 struct nfg_packet {
@@ -236,8 +245,11 @@ struct nfg_gaps {
 #define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
 #define NFG_PATCH_SKB_ARG   0x5a1d /* 1: it has an sk_buff argument */
 #define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads the sk_buff argument: its offset */
-#define NFG_PATCH_MARK      0x5a20 /* replaced by the call of --filter's code (filter.h) */
-#define NFG_PATCH_FILTER    0x5a1f /* replaced by the call of --packet's filter (pcapfilter.h) */
+#define NFG_PATCH_SHOW_CNT \
+	0x5a24 /* number of words of the function's members (--show) and their states */
+#define NFG_PATCH_SHOW   0x5a25 /* replaced by the call of --show's code (shown.h) */
+#define NFG_PATCH_MARK   0x5a20 /* replaced by the call of --filter's code (filter.h) */
+#define NFG_PATCH_FILTER 0x5a1f /* replaced by the call of --packet's filter (pcapfilter.h) */
 
 /* Patched before load wherever they occur, with ids and an offset from vmlinux's BTF of this kernel: */
 #define NFG_PATCH_PREEMPT_VAR    0x5a21c0de /* the per-CPU variable of the preemption counter */
@@ -419,6 +431,7 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 #define NFG_WANT_CALLER  4
 #define NFG_WANT_PACKET  8
 #define NFG_WANT_STACK   16 /* with the caller, if a start function opened the gate */
+#define NFG_WANT_SHOWN   32 /* members of the structs behind arguments (--show) */
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
 #define NFG_STACKS_CNT   16384u /* limit for different stacks */

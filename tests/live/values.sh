@@ -222,4 +222,92 @@ test_like_the_kernel()
 	diff theirs.shape ours.shape || fail 'the two tracers say different things'
 }
 
-run_tests known_values count packets stack like_the_kernel -- recorded words pointers tiny_buffer under_load
+# Members of structs behind arguments: nine datagrams of 64 bytes by a socket that is connected, on the way out and through the
+# device. Each function shows those that its own types have.
+shown='sk.sk_state,sk->sk_family,sk.sk_prot.name,sk.sk_socket.type,sk.sk_socket.state,skb.len,skb.dev.name,sk.sk_user_data:sock.sk_mark'
+of_sock='sk.sk_state=TCP_ESTABLISHED, sk->sk_family=AF_INET, sk.sk_prot.name=UDP, sk.sk_socket.type=2, sk.sk_socket.state=SS_UNCONNECTED'
+of_sock="$of_sock, sk.sk_user_data:sock.sk_mark=\(null\)"
+
+# members_of OPTION...: trace with them, and check what there is of the datagrams.
+members_of()
+{
+	netfgraph "$@" -v -T __sys_sendto -T udp_sendmsg -T ip_send_skb -T loopback_xmit --show "$shown" -- \
+		taskset 1 workload udp 9 2>err || {
+		grep -q 'this kernel cannot attach' err && return 1
+		cat err
+		fail "$*"
+	}
+	cat err
+	expect_lossless err
+}
+
+members_are_shown()
+{
+	head -12 "$1"
+	expect_count 9 " udp_sendmsg\\($2$of_sock\\)( \\{|;)\$" "$1"
+	expect_count 9 " ip_send_skb\\($3skb.len=92, skb.dev.name=\\(null\\)\\)( \\{|;)\$" "$1"
+	expect_count 9 " loopback_xmit\\($4skb.len=106, skb.dev.name=lo\\)( \\{|;)\$" "$1"
+	expect_count 9 " __sys_sendto\\($5\\)( \\{|;)\$" "$1"
+}
+
+test_members()
+{
+	/bin/ip link set lo up
+	members_of -o out || fail 'no way to attach'
+	members_are_shown out '' '' '' ''
+	members_of -o out --graph-opts args || fail 'no way to attach'
+	any='[^=]*=[^ ]*, '
+	members_are_shown out "($any){3}" "($any){2}" "($any){2}" '[^.]*'
+}
+
+# The same of each way to attach: functions with members get programs of their own.
+test_members_by_mode()
+{
+	/bin/ip link set lo up
+	for mode in pair multi kprobe kprobes; do
+		members_of -o out --attach $mode || continue
+		members_are_shown out '' '' '' ''
+	done
+	members_of -o out -G udp_sendmsg --filter 'sk.sk_protocol == 17 && len == 64' || fail 'no way to attach'
+	expect_count 9 " udp_sendmsg\\($of_sock\\)( \\{|;)\$" out
+}
+
+test_members_recorded()
+{
+	/bin/ip link set lo up
+	members_of -o live || fail 'no way to attach'
+	members_of -o rec.trace --format json || fail 'no way to attach'
+	expect_count 9 '"func":"loopback_xmit".*"args":\{"skb.len":106,"skb.dev.name":"lo"\}' rec.trace
+	expect_count 9 '"func":"udp_sendmsg".*"args":\{"sk.sk_state":"TCP_ESTABLISHED",.*"sk.sk_socket.type":2,' rec.trace
+	netfgraph record -o rec -T udp_sendmsg -T __sys_sendto -T ip_send_skb -T loopback_xmit --show "$shown" -- \
+		taskset 1 workload udp 9 2>err
+	cat err
+	expect 0 report netfgraph report rec >out 2>err
+	cat err
+	[ -s err ] && fail 'report complains'
+	members_are_shown out '' '' '' ''
+	expect 0 json netfgraph report rec --format json >json
+	expect_count 9 '"func":"loopback_xmit".*"args":\{"skb.len":106,"skb.dev.name":"lo"\}' json
+}
+
+# Numbers in network order, addresses, bits, elements, wrong pointers.
+test_members_of_all_kinds()
+{
+	expect 0 udp netfgraph -T udp_sendmsg -o out --show 'sk.sk_dport,sk.sk_daddr,sk:inet_sock.inet_num,len:sock.sk_mark' \
+		--show sk.sk_kern_sock,sk.sk_prot.slab_flags,sk.sk_socket -- taskset 1 workload udp 5 2>err
+	cat err
+	head -3 out
+	expect_count 5 ' udp_sendmsg\(sk.sk_dport=[1-9][0-9]*, sk.sk_daddr=127.0.0.1, sk:inet_sock.inet_num=[1-9][0-9]*, len:sock.sk_mark=\(fault\), sk.sk_kern_sock=0, sk.sk_prot.slab_flags=[0-9]+, sk.sk_socket=0xffff[0-9a-f]{12}\)' out
+	expect 0 udp6 netfgraph -T udpv6_sendmsg -o out --show 'sk.sk_v6_daddr,sk.sk_family,sk.sk_v6_daddr.in6_u.u6_addr8[15]' -- \
+		taskset 1 workload udp6 5 2>err
+	head -3 out
+	expect_count 5 ' udpv6_sendmsg\(sk.sk_v6_daddr=::1, sk.sk_family=AF_INET6, sk.sk_v6_daddr.in6_u.u6_addr8\[15\]=1\)' out
+	expect 2 wrong netfgraph -T udp_sendmsg -o out --show sk.sk_makr --timeout 1ms 2>err
+	expect_line "^netfgraph: --show: struct sock has no member 'sk_makr'\$" err
+	expect_line '^hint: did you mean sk_mark[?]$' err
+	expect 2 'no argument' netfgraph -T udp_sendmsg -o out --show skb.len --timeout 1ms 2>err
+	expect_line "^netfgraph: --show: none of the functions has an argument 'skb'" err
+}
+
+run_tests known_values count packets stack like_the_kernel members members_by_mode members_of_all_kinds -- recorded \
+	members_recorded words pointers tiny_buffer under_load

@@ -16,6 +16,8 @@ struct machine {
 	uint32_t view_bytes;
 	uint8_t lacks;
 	const uint64_t *ctx; /* run_call() has it in the place of a view */
+	uint64_t *words;     /* of run_shown() */
+	uint32_t word_cnt;
 };
 
 static uint64_t bytes_get(const uint8_t *at, uint32_t size)
@@ -73,6 +75,81 @@ static uint64_t stack_top(const struct machine *m)
 	return (uintptr_t)m->stack + sizeof(m->stack);
 }
 
+/* ---- code that fills words ---- */
+
+/* Bytes at an address that the code may write to: its stack, or the words. */
+static uint8_t *writable(struct machine *m, uint64_t address, uint64_t bytes)
+{
+	uint8_t *const words = (uint8_t *)m->words;
+	const uint64_t on_stack = address - (uintptr_t)m->stack;
+
+	if (on_stack < sizeof(m->stack)) {
+		CHECK(bytes <= sizeof(m->stack) - on_stack);
+		return m->stack + on_stack;
+	}
+	CHECK(address >= (uintptr_t)words && bytes &&
+	      address + bytes <= (uintptr_t)(m->words + m->word_cnt));
+	return words + (address - (uintptr_t)words);
+}
+
+static void shown_load(struct machine *m, const struct bpf_insn *insn)
+{
+	const uint64_t address = m->regs[insn->src_reg] + (uint64_t)(int64_t)insn->off;
+	const uint32_t size = BPF_SIZE(insn->code) == BPF_DW ? 8 : size_of(insn);
+
+	CHECK(m->is_set[insn->src_reg]);
+	if (m->regs[insn->src_reg] == (uintptr_t)m->ctx) {
+		CHECK(size == 8 && insn->off >= 0 && insn->off % 8 == 0);
+		m->regs[insn->dst_reg] = m->ctx[insn->off / 8];
+	} else {
+		m->regs[insn->dst_reg] = bytes_get(writable(m, address, size), size);
+	}
+	m->is_set[insn->dst_reg] = true;
+}
+
+static void shown_store(struct machine *m, const struct bpf_insn *insn)
+{
+	const uint64_t address = m->regs[insn->dst_reg] + (uint64_t)(int64_t)insn->off;
+	const bool is_number = BPF_CLASS(insn->code) == BPF_ST;
+	const uint64_t value = is_number ? (uint64_t)(int64_t)insn->imm : m->regs[insn->src_reg];
+
+	CHECK(BPF_SIZE(insn->code) == BPF_DW && BPF_MODE(insn->code) == BPF_MEM &&
+	      m->is_set[insn->dst_reg] && (is_number || m->is_set[insn->src_reg]));
+	memcpy(writable(m, address, sizeof(value)), &value, sizeof(value));
+}
+
+/* bpf_probe_read_kernel(to, bytes, from), or the same for a string. */
+static void shown_call(struct machine *m, const struct bpf_insn *insn)
+{
+	const bool is_string = insn->imm == BPF_FUNC_probe_read_kernel_str;
+	const uint64_t bytes = m->regs[BPF_REG_2];
+	const uint64_t from = m->regs[BPF_REG_3];
+	uint8_t *to;
+	uint64_t at;
+
+	CHECK((is_string || insn->imm == BPF_FUNC_probe_read_kernel) && !insn->src_reg);
+	CHECK(m->is_set[BPF_REG_1] && m->is_set[BPF_REG_2] && m->is_set[BPF_REG_3]);
+	to = writable(m, m->regs[BPF_REG_1], bytes);
+	m->regs[BPF_REG_0] = 0;
+	if (from - (uintptr_t)m->ctx < 14 * sizeof(*m->ctx))
+		memcpy(to, (const void *)(uintptr_t)from, bytes);
+	else if (!is_string && !read_memory(from, to, (uint32_t)bytes))
+		m->regs[BPF_REG_0] = (uint64_t)-14; /* EFAULT */
+	for (at = 0; is_string && at < bytes; at++) {
+		if (!read_memory(from + at, to + at, 1)) {
+			memset(to, 0, bytes);
+			m->regs[BPF_REG_0] = (uint64_t)-14;
+			break;
+		}
+		if (at == bytes - 1)
+			to[at] = '\0';
+		if (!to[at])
+			break;
+	}
+	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++)
+		m->is_set[reg] = reg == BPF_REG_0;
+}
+
 static void load_of_call(struct machine *m, const struct bpf_insn *insn, uint32_t size)
 {
 	const uint64_t address = m->regs[insn->src_reg] + (uint64_t)(int64_t)insn->off;
@@ -113,6 +190,10 @@ static void run_load(struct machine *m, const struct bpf_insn *insn)
 	uint32_t size = m->ctx && BPF_SIZE(insn->code) == BPF_DW ? 8 : size_of(insn);
 	int off = insn->off;
 
+	if (m->words) {
+		shown_load(m, insn);
+		return;
+	}
 	if (m->ctx) {
 		load_of_call(m, insn, size);
 		m->is_set[insn->dst_reg] = true;
@@ -139,6 +220,10 @@ static void run_store(struct machine *m, const struct bpf_insn *insn)
 							 : (uint32_t)m->regs[insn->src_reg];
 	int off = insn->off;
 
+	if (m->words) {
+		shown_store(m, insn);
+		return;
+	}
 	if (m->ctx) {
 		CHECK(insn->code == (BPF_ST | BPF_MEM | BPF_DW) && insn->dst_reg == BPF_REG_10 &&
 		      off == -8 && !insn->imm);
@@ -232,6 +317,10 @@ static void run_alu64(struct machine *m, const struct bpf_insn *insn)
 	case BPF_ADD:
 		a += (uint64_t)(int64_t)insn->imm;
 		break;
+	case BPF_OR:
+		CHECK(m->words);
+		a |= (uint64_t)(int64_t)insn->imm;
+		break;
 	case BPF_LSH:
 		a <<= insn->imm;
 		break;
@@ -290,7 +379,7 @@ static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint3
 		const struct bpf_insn *insn = &insns[i];
 
 		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10 ||
-		      (m->ctx && insn->dst_reg <= BPF_REG_7));
+		      (m->ctx && insn->dst_reg <= (m->words ? BPF_REG_9 : BPF_REG_7)));
 		switch (BPF_CLASS(insn->code)) {
 		case BPF_LD:
 			CHECK(m->ctx);
@@ -312,7 +401,10 @@ static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint3
 				return m->regs[BPF_REG_0];
 			}
 			if (insn->code == (BPF_JMP | BPF_CALL)) {
-				call_helper(m, insn);
+				if (m->words)
+					shown_call(m, insn);
+				else
+					call_helper(m, insn);
 				break;
 			}
 			CHECK(insn->off >= 0);
@@ -349,6 +441,19 @@ uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ct
 	m.regs[BPF_REG_10] = stack_top(&m);
 	m.is_set[BPF_REG_10] = true;
 	return run_insns(&m, insns, cnt);
+}
+
+void run_shown(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, uint64_t *words,
+	       uint32_t word_cnt)
+{
+	struct machine m = { .ctx = ctx, .words = words, .word_cnt = word_cnt };
+
+	m.regs[BPF_REG_1] = (uintptr_t)ctx;
+	m.regs[BPF_REG_2] = (uintptr_t)words;
+	m.regs[BPF_REG_10] = stack_top(&m);
+	m.is_set[BPF_REG_1] = m.is_set[BPF_REG_2] = m.is_set[BPF_REG_10] = true;
+	memset(words, 0xee, word_cnt * sizeof(*words));
+	run_insns(&m, insns, cnt);
 }
 
 void check_reached(const struct bpf_insn *insns, uint32_t cnt)

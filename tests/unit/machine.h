@@ -20,6 +20,13 @@ void machine_memory(const void *begin, size_t bytes);
 /* What a filter of calls returns for one with that context, which has room for 14 words. */
 uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx);
 
+/*
+ * Run code of --show for a call with that context: it has to fill @word_cnt words of @words. What is not in the memory cannot
+ * be read.
+ */
+void run_shown(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, uint64_t *words,
+	       uint32_t word_cnt);
+
 /* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */
 void check_reached(const struct bpf_insn *insns, uint32_t cnt);
 

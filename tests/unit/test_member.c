@@ -1,9 +1,10 @@
-/* Members in --filter: what is found in made-up types, what is refused, and what the instructions read. */
+/* Members in --filter and --show: what is found in made-up types, what is refused, and what the instructions read. */
 #include <bpf/btf.h>
 #include <linux/bpf.h>
 #include <stddef.h>
 
 #include "filter/filter.h"
+#include "filter/shown.h"
 #include "fakekernel.h"
 #include "harness.h"
 #include "kernel/member.h"
@@ -511,4 +512,184 @@ TEST(any_filter_fits_into_a_function)
 			     "\"0123456789012345678901234567890\") && ");
 	strcat(text, "plain == 77");
 	check_matches(text, true);
+}
+
+/* ---- --show ---- */
+
+static const uint64_t call_ctx[14] = {
+	(uintptr_t)&skb, (uintptr_t)&sock, (uintptr_t) "udp", (uintptr_t)&number, 77,
+	(uintptr_t)&skb
+};
+
+/* What f shows of @list: "skb.len=1500 ..."; its states are in *states. */
+static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *states)
+{
+	static struct bpf_insn insns[SHOWN_INSN_MAX];
+	static char text[500];
+	uint64_t words[1 + NFG_SHOWN_WORDS];
+	struct value values[SHOWN_MEMBER_MAX];
+	const struct proto_style style = { 0 };
+	struct proto_table *types = NULL;
+	struct shown *shown = NULL;
+	struct proto_texts texts;
+	uint32_t cnt;
+	int len = 0;
+
+	in_case("%s", list);
+	CHECK(!shown_parse(&shown, list) && !proto_table_new(&types));
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK(!shown_resolve(shown, types, fake.kb, &funcs[i], i));
+	CHECK(!shown_unfound(shown) && !shown_word_cnt(shown, 1));
+	cnt = shown_code(shown, 0, insns);
+	CHECK(cnt <= SHOWN_INSN_MAX);
+	check_reached(insns, cnt);
+	run_shown(insns, cnt, ctx, words, shown_word_cnt(shown, 0));
+	*states = words[0];
+	cnt = proto_fields(types, 0, words + 1, shown_word_cnt(shown, 0) - 1, &style, NULL, NULL,
+			   &texts, values);
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct value *value = &values[i];
+
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%.*s=", i ? " " : "",
+				(int)value->name.len, value->name.ptr);
+		if (value->form == FORM_TEXT)
+			len += snprintf(text + len, sizeof(text) - (size_t)len, "%.*s",
+					(int)value->text.len, value->text.ptr);
+		else
+			len += snprintf(text + len, sizeof(text) - (size_t)len, "%lld",
+					(long long)value->number);
+	}
+	proto_table_free(types);
+	shown_free(shown);
+	return text;
+}
+
+TEST(shown_members_are_what_c_reads)
+{
+	static const struct text_case rows[] = {
+		{ "skb.len,skb.small,skb.ok,skb.type,skb.mid,skb.sign,skb.cb[3],skb.state",
+		  "skb.len=1500 skb.small=-5 skb.ok=1 skb.type=5 skb.mid=300 skb.sign=-3 "
+		  "skb.cb[3]=2147483648 skb.state=STATE_UP" },
+		{ "skb.dev.ifindex,skb->dev->far,skb.sk.queued,skb.sk:big_sock.cwnd",
+		  "skb.dev.ifindex=3 skb->dev->far=9 skb.sk.queued=1099511627776 "
+		  "skb.sk:big_sock.cwnd=10" },
+		{ "any:big_sock.sk.protocol,skb.box.inner,number[0],skb.devs[1].ifindex",
+		  "any:big_sock.sk.protocol=6 skb.box.inner=12 number[0]=-8 skb.devs[1].ifindex=44" },
+		{ "skb.sk.sk_dport,skb.sk.sk_state,skb.sk.sk_cookie",
+		  "skb.sk.sk_dport=443 skb.sk.sk_state=TCP_CLOSE skb.sk.sk_cookie=1" },
+		{ "skb.dev.name,skb.devs[1].name",
+		  "skb.dev.name=eth0 skb.devs[1].name=sixteen-letters!" },
+	};
+	uint64_t states;
+
+	all_memory();
+	EACH(row, rows) {
+		CHECK_STR(shown_text(row->in, call_ctx, &states), row->want);
+		CHECK(!states);
+	}
+}
+
+#define STATE(i, state) ((uint64_t)(state) << (i)*NFG_SHOWN_BITS)
+
+/* A name that has been cut says so, and one that just fits does not. */
+TEST(long_texts_are_cut)
+{
+	uint64_t states;
+
+	all_memory();
+	CHECK_STR(shown_text("skb.dev.alias,skb.len", call_ctx, &states),
+		  "skb.dev.alias=uplink of the ra skb.len=1500");
+	CHECK(states == STATE(0, NFG_SHOWN_CUT));
+	dev.alias = "exactly sixteen!";
+	machine_memory(dev.alias, 17);
+	CHECK_STR(shown_text("skb.dev.alias", call_ctx, &states), "skb.dev.alias=exactly sixteen!");
+	CHECK(!states);
+}
+
+TEST(what_cannot_be_shown_has_a_state)
+{
+	struct packet lonely = { .dev = NULL, .sk = &sock.sk, .len = 3 };
+	const uint64_t ctx[14] = { (uintptr_t)&lonely, 0, 0, 0x10, 77 };
+	uint64_t states;
+
+	machine_memory(&lonely, sizeof(lonely));
+	shown_text("skb.dev.ifindex,skb.len,skb.sk.queued,any:big_sock.cwnd,number[1],skb.dev.name,"
+		   "skb.dev.alias,skb.next",
+		   ctx, &states);
+	CHECK(states ==
+	      (STATE(0, NFG_SHOWN_NULL) | STATE(2, NFG_SHOWN_FAULT) | STATE(3, NFG_SHOWN_NULL) |
+	       STATE(4, NFG_SHOWN_FAULT) | STATE(5, NFG_SHOWN_NULL) | STATE(6, NFG_SHOWN_NULL)));
+}
+
+/* What the list lacks, as the complaint of a member that no function has. */
+static const char *shown_lack(const char *list)
+{
+	static char said[MEMBER_WHY + SHOWN_TEXT_MAX];
+	struct proto_table *types = NULL;
+	struct shown *shown = NULL;
+	const struct shown_name *name;
+
+	in_case("%s", list);
+	CHECK(!shown_parse(&shown, list) && !proto_table_new(&types));
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK(!shown_resolve(shown, types, fake.kb, &funcs[i], i));
+	name = shown_unfound(shown);
+	CHECK(name);
+	snprintf(said, sizeof(said), "%.*s: %s", (int)name->name.len, name->name.ptr, name->why);
+	proto_table_free(types);
+	shown_free(shown);
+	return said;
+}
+
+TEST(members_that_no_function_has_are_named)
+{
+	static const struct text_case rows[] = {
+		{ "skb.len,skb.lne", "skb: struct packet has no member 'lne'; did you mean len?" },
+		{ "skbb.len", "skbb: " },
+		{ "skb.cb", "skb: 'skb.cb' is an array; [0] is its first element" },
+		{ "skb.box", "skb: 'skb.box' is a struct; .MEMBER is in it" },
+		{ "plain.x", "plain: 'plain' is neither a struct nor a pointer to one" },
+	};
+
+	EACH(row, rows)
+		CHECK_STR(shown_lack(row->in), row->want);
+}
+
+TEST(lists_of_members_are_parsed_to_their_end)
+{
+	struct shown *shown = NULL;
+	char path[200] = "skb";
+
+	EACH_PART(bad,
+		  "skb; skb.; skb.len,; ,skb.len; skb.len x; skb.len==1; 1; retval.len; skb.1; "
+		  "skb.len,,skb.mark; skb[x]") {
+		in_case("'%s'", bad);
+		CHECK(shown_parse(&shown, bad));
+		shown_free(shown);
+		shown = NULL;
+	}
+	CHECK(shown_parse(&shown, ""));
+	CHECK(!shown_parse(&shown, "a.b,c.d,a.b") && shown->cnt == 2);
+	CHECK(!shown_parse(&shown, "e.f,g.h,i.j,k.l,m.n,o.p") && shown->cnt == 8);
+	CHECK_TEXT(shown->names[1].path, ".d");
+	CHECK_TEXT(shown->names[7].text, "o.p");
+	CHECK_STR(shown_parse(&shown, "q.r"), "makes more than 8 members");
+	shown_free(shown);
+	shown = NULL;
+	for (int i = 0; i < 30; i++)
+		strcat(path, ".abcd");
+	CHECK_STR(shown_parse(&shown, path), "has a member of more than 120 bytes");
+	shown_free(shown);
+}
+
+/* Eight long paths to texts take the most code. */
+TEST(any_list_fits_into_a_function)
+{
+	uint64_t states;
+
+	all_memory();
+	shown_text(
+		"skb.dev.alias,skb->dev.alias,skb.dev->alias,skb->dev->alias,skb.dev.name,skb->dev.name,"
+		"skb.dev->name,skb->dev->name",
+		call_ctx, &states);
 }

@@ -1,5 +1,8 @@
 /* What rows say beyond names and times: arguments, callers, results. */
 #include "format/details.h"
+
+#include <arpa/inet.h>
+
 #include "fakekernel.h"
 #include "format/render.h"
 
@@ -335,4 +338,77 @@ TEST(notes_have_the_stack_above_a_tree)
 	check_stack_of(&call, CALLER " <-?");
 	call.has_stack = false; /* a start function inside another one's graph */
 	check_stack_of(&call, NULL);
+}
+
+/* ---- members (--show) ---- */
+
+static struct proto_table *member_types(void)
+{
+	static const struct {
+		const char *name;
+		uint8_t kind;
+	} rows[] = {
+		{ "skb.len", PROTO_DECIMAL },   { "skb.dev.name", PROTO_CHARS },
+		{ "sk.sk_daddr", PROTO_IPV4 },  { "sk.alias", PROTO_CHARS },
+		{ "sk.sk_num", PROTO_DECIMAL },
+	};
+	struct proto proto = { .ret = { .kind = PROTO_VOID, .bytes = 8 } };
+	struct proto_table *members;
+
+	CHECK(!proto_table_new(&members));
+	EACH(row, rows) {
+		struct proto_arg *arg = &proto.args[proto.arg_cnt++];
+
+		arg->type = (struct proto_type){ .kind = row->kind, .bytes = 8 };
+		CHECK(!prototab_keep(members, text_from(row->name), &arg->name));
+	}
+	CHECK(!prototab_add(members, &proto));
+	return members;
+}
+
+static void set_word(uint64_t *words, const char *text)
+{
+	memset(words, 0, 16);
+	memcpy(words, text, strlen(text) < 16 ? strlen(text) : 16);
+}
+
+TEST(members_follow_the_arguments)
+{
+	struct proto_table *members = member_types();
+	struct call_values call = { .args = { 23 },
+				    .arg_cnt = 1,
+				    .shown_cnt = 8,
+				    .shown = { 0, 1500, 0, 0, htonl(0x0a000001), 0, 0,
+					       UINT64_MAX } };
+	struct row row = { .kind = ROW_LEAF, .func_id = F_INT };
+
+	set_word(&call.shown[2], "eth0");
+	set_word(&call.shown[5], "a,b) {sixteen 16");
+	make_notes_with((struct notes_config){ .style = all, .members = members });
+	row.entry_values = values_put(values, &call);
+	check_fill(&row,
+		   ENTRY_WORDS ", skb.len=1500, skb.dev.name=eth0, sk.sk_daddr=10.0.0.1, "
+			       "sk.alias=a_b_ _sixteen 16, sk.sk_num=18446744073709551615",
+		   "");
+	/* alone */
+	make_notes_with((struct notes_config){ .members = members });
+	row.entry_values = values_put(values, &call);
+	check_fill(&row,
+		   "skb.len=1500, skb.dev.name=eth0, sk.sk_daddr=10.0.0.1, "
+		   "sk.alias=a_b_ _sixteen 16, sk.sk_num=18446744073709551615",
+		   "");
+	/* NULL, a fault, cut, nothing recorded of the last */
+	call.shown[0] =
+		NFG_SHOWN_FAULT | NFG_SHOWN_NULL << 2 | NFG_SHOWN_NULL << 4 | NFG_SHOWN_CUT << 6;
+	call.shown_cnt = 7;
+	row.entry_values = values_put(values, &call);
+	check_fill(&row,
+		   "skb.len=(fault), skb.dev.name=(null), sk.sk_daddr=(null), "
+		   "sk.alias=a_b_ _sixteen 16...",
+		   "");
+	/* a function without members */
+	row.func_id = F_SKB;
+	row.entry_values = values_put(values, &call);
+	check_fill(&row, "", "");
+	proto_table_free(members);
 }

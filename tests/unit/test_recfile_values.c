@@ -15,7 +15,7 @@
 
 BEFORE(new_path);
 
-#define VALUES_WORD_CNT (1u << 18)
+#define VALUES_WORD_CNT (1u << 20)
 #define CALLER_CNT      3000u
 
 /* The recording does not interpret what the type chunk holds. */
@@ -46,12 +46,15 @@ static struct call_values values_of(const struct event *ev)
 		call.caller = 0xffffffff81000000 + ev->frame % CALLER_CNT;
 	if (call.has_ret)
 		call.ret = ev->time_ns;
+	call.shown_cnt = ev->frame / 64 % (NFG_SHOWN_WORDS + 2);
+	for (uint32_t i = 0; i < call.shown_cnt; i++)
+		call.shown[i] = ev->time_ns ^ (uint64_t)ev->func_id << (i + 40);
 	return call;
 }
 
 static bool has_values(const struct call_values *call)
 {
-	return call->arg_cnt || call->has_caller || call->has_ret;
+	return call->arg_cnt || call->has_caller || call->has_ret || call->shown_cnt;
 }
 
 static void put_values(struct values *vs, struct event *events, size_t cnt)
@@ -72,6 +75,7 @@ static void check_values(struct values *vs, const struct event *ev)
 	CHECK(got.arg_cnt == want.arg_cnt && got.has_caller == want.has_caller);
 	CHECK(got.has_ret == want.has_ret && got.caller == want.caller && got.ret == want.ret);
 	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
+	CHECK(got.shown_cnt == want.shown_cnt && !memcmp(got.shown, want.shown, sizeof(got.shown)));
 }
 
 /* Callers whose name has been written, or read. */

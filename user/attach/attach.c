@@ -191,6 +191,7 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
 	};
+	struct bpf_insn show[SHOWN_INSN_MAX];
 	bool is_start = bpfobj_is_start(obj, func);
 	int err;
 
@@ -201,6 +202,12 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 	if (err)
 		return err;
 	spec.ends = TEMPLATE_ENTRY;
+	if (obj->config.shown)
+		spec.shown_cnt = shown_word_cnt(obj->config.shown, func_id);
+	if (spec.shown_cnt) {
+		spec.show = show;
+		spec.show_cnt = shown_code(obj->config.shown, func_id, show);
+	}
 	err = filtered_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec,
 			      is_start);
 	if (err) /* the exit program stays open until the end: a task may be about to call it */
@@ -272,7 +279,12 @@ static void say_pairs(const struct bpfobj *obj, size_t cnt)
 {
 	const char *mode = attach_way(obj->plan.mode)->link;
 
-	if (obj->plan.starts_by_pair)
+	if (obj->plan.members_by_pair)
+		log_info(
+			"%zu functions get fentry and fexit programs of their own, which read members "
+			"(--show), or because %s refuses them",
+			cnt, mode);
+	else if (obj->plan.starts_by_pair)
 		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "
 			 "programs of their own, which have the filter",
 			 cnt, mode);

@@ -150,10 +150,14 @@ bool attach_is_fast(const struct attach_want *want)
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 					const struct attach_want *want, size_t start_cnt)
 {
+	const size_t pair_cnt = (plan->starts_by_pair ? start_cnt : 0) +
+				(plan->members_by_pair ? want->member_cnt : 0);
+
 	return (struct attach_shares){
 		.mode = plan->mode,
 		.func_cnt = want->func_cnt,
-		.pair_cnt = plan->starts_by_pair ? start_cnt : 0,
+		.pair_cnt = pair_cnt < want->func_cnt ? pair_cnt : want->func_cnt,
+		.pair_option = plan->starts_by_pair ? "--filter" : "--show",
 		.extra_cnt = plan->extras == plan->mode ? 0 : want->extra_cnt,
 		.thread_bytes = attach_uses_sites(plan) ? attach_thread_bytes(want) : 0,
 	};
@@ -168,11 +172,12 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 	if (bill.singly_us <= SINGLY_US_MAX)
 		return false;
 	snprintf(out, size,
-		 "%zu functions %s, which takes up to %" PRIu64
+		 "%zu functions %s%s, which takes up to %" PRIu64
 		 " minutes, estimated with the %" PRIu64 " ms that each takes on an emulated CPU",
 		 cnt,
-		 attach_is_shared(shares->mode) ? "get programs of their own for --filter"
+		 attach_is_shared(shares->mode) ? "get programs of their own for "
 						: "are attached one by one",
+		 attach_is_shared(shares->mode) ? shares->pair_option : "",
 		 bill.singly_us / 60000000, bill.singly_us / cnt / 1000);
 	return true;
 }
@@ -186,7 +191,8 @@ bool attach_takes_extras(const struct attach_want *want)
 
 bool attach_is_all_by_site(const struct attach_want *want)
 {
-	return want->mode != ATTACH_CHEAP && !want->has_filter && attach_takes_extras(want) &&
+	return want->mode != ATTACH_CHEAP && !want->has_filter && !want->member_cnt &&
+	       attach_takes_extras(want) &&
 	       (want->preemption != PREEMPTION_OFF || !attach_is_shared(by_trampoline_best(want)));
 }
 
@@ -244,6 +250,8 @@ static const char *why_no_sites(const struct attach_plan *plan, const struct att
 {
 	if (plan->starts_by_pair || want->has_filter)
 		return "--filter needs such programs";
+	if (plan->members_by_pair)
+		return "--show needs such programs";
 	if (!want->has_addresses)
 		return "it hides addresses, which all other modes need";
 	if (want->func_cnt > attach_func_max(want))
@@ -262,7 +270,7 @@ static const char *preempts(const struct attach_want *want)
 static bool may_miss_calls(const struct attach_plan *plan, const struct attach_want *want)
 {
 	return attach_is_open(want->mode) && wants_all_calls(want) &&
-	       (!attach_is_by_site(plan->mode) || plan->starts_by_pair);
+	       (!attach_is_by_site(plan->mode) || plan->starts_by_pair || plan->members_by_pair);
 }
 
 static int check_completeness(const struct attach_plan *plan, const struct attach_want *want)
@@ -378,8 +386,11 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 	plan->mode = is_auto ? attach_mode_best(want) : want->mode;
 	is_shared = attach_is_shared(plan->mode);
 	plan->starts_by_pair = want->has_filter && is_shared;
-	plan->fallback = plan->starts_by_pair || (may_be_pair(want) && is_shared) ? ATTACH_PAIR
-										  : ATTACH_AUTO;
+	plan->members_by_pair = want->member_cnt && is_shared;
+	plan->fallback =
+		plan->starts_by_pair || plan->members_by_pair || (may_be_pair(want) && is_shared)
+			? ATTACH_PAIR
+			: ATTACH_AUTO;
 	plan->progs = mode_of_progs(plan->mode, want);
 	plan->extras = is_shared && !attach_is_by_site(plan->mode) && want->extra_cnt &&
 				       attach_takes_extras(want)

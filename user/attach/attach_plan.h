@@ -82,7 +82,8 @@ struct attach_want {
 	size_t func_cnt;     /* functions to attach */
 	size_t func_max;     /* functab_max */
 	size_t extra_cnt;    /* number of functions with func.is_extra */
-	size_t prog_cnt;     /* number of functions of BPF programs */
+	size_t member_cnt; /* number of functions with members (--show): their programs serve one function each */
+	size_t prog_cnt; /* number of functions of BPF programs */
 	struct kernel_ids ids;
 };
 
@@ -97,6 +98,7 @@ struct attach_plan {
 		progs; /* of functions of BPF programs: @mode, or if that is shared, ATTACH_PAIR; ATTACH_AUTO: left out */
 	bool is_flat;            /* all rings are one map element */
 	bool has_bounded_cpu_id; /* probe_bounded_cpu_id */
+	bool members_by_pair;    /* functions with members go to @fallback for the same reason */
 	bool starts_by_pair; /* start functions go to @fallback: @mode's programs cannot have the filter */
 };
 

@@ -9,6 +9,7 @@
 #include "attach/kprofile.h"
 #include "attach/loader.h"
 #include "attach/rings.h"
+#include "filter/shown.h"
 #include "kernel/attachmode.h"
 #include "nfg_abi.h"
 #include "nfg_progs.h"
@@ -41,7 +42,8 @@ struct bpfobj_config {
 	uint64_t buffer_bytes; /* per CPU; 0: depends on the number of CPUs */
 	struct values
 		*values; /* with cfg.want_values or has_points: receives the values. Borrowed */
-	const struct filter *call_filter;       /* with NFG_MARK_FILTER; borrowed */
+	const struct filter *call_filter; /* with NFG_MARK_FILTER; borrowed */
+	const struct shown *shown; /* with NFG_WANT_SHOWN: which members functions have; borrowed */
 	const struct proto_table *protos;       /* for the functions; borrowed */
 	const struct pcapfilter *packet_filter; /* with cfg.by_packet; borrowed */
 	struct kprofile_plan sums;              /* with cfg.sum_up */
@@ -111,6 +113,13 @@ struct bpfobj {
 static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *func)
 {
 	return obj->config.cfg.by_starts && func->is_start;
+}
+
+/* bpfobj_needs_own - whether functions do not share the programs of funcs[@func_id], because these have its members. */
+static inline bool bpfobj_needs_own(const struct bpfobj *obj, size_t func_id)
+{
+	return obj->plan.members_by_pair &&
+	       shown_word_cnt(obj->config.shown, (uint32_t)func_id) != 0;
 }
 
 /*

@@ -232,7 +232,7 @@ static void kprobe_set_fill(struct context *ctx, enum set set)
 		const struct func *func = &ctx->tab->funcs[i];
 		int err;
 
-		if (func->prog_id || set_of(ctx, func) != set ||
+		if (func->prog_id || set_of(ctx, func) != set || bpfobj_needs_own(ctx->obj, i) ||
 		    (ctx->is_for_extras && !func->is_extra) || func->is_attached ||
 		    func->is_left_out)
 			continue;
@@ -318,7 +318,8 @@ static int around_attach(const struct context *others, struct fd_list *progs)
 {
 	struct context ctx = *others;
 
-	if (ctx.is_for_extras || ctx.obj->plan.starts_by_pair || !has_around(ctx.tab))
+	if (ctx.is_for_extras || ctx.obj->plan.starts_by_pair || ctx.obj->plan.members_by_pair ||
+	    !has_around(ctx.tab))
 		return 0;
 	ctx.progs = progs;
 	ctx.is_loaded = progs->cnt > 0;

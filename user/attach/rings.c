@@ -276,7 +276,7 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 }
 
 /*
- * A record with values takes up to two dozen slots. This share leaves room for as many preempted tasks as with one
+ * A record with values takes up to two dozen slots, with members up to forty. This share leaves room for as many preempted tasks as with one
  * slot.
  */
 #define VALUES_SLACK_SHARE 16
@@ -341,6 +341,9 @@ static void add_value(struct call_values *call, const struct nfg_value *value)
 	} else if (which == NFG_VALUE_STACK) {
 		call->stack = value->value;
 		call->has_stack = true;
+	} else if (which - NFG_VALUE_SHOWN <= NFG_SHOWN_WORDS) {
+		call->shown[which - NFG_VALUE_SHOWN] = value->value;
+		call->shown_cnt = (uint8_t)(which - NFG_VALUE_SHOWN + 1);
 	} else if (which - NFG_VALUE_PACKET < NFG_PACKET_WORDS) {
 		values_set_packet_word(call, which - NFG_VALUE_PACKET, value->value);
 	}

@@ -118,6 +118,7 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct te
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_CNT, spec->arg_cnt);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_RET, spec->has_ret);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_SHOW_CNT, (int)spec->shown_cnt);
 }
 
 /* The function's id, in instructions that load it and that store it. Return: how many. */
@@ -255,7 +256,8 @@ int template_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 	const struct pcapfilter *filter = obj->config.packet_filter;
 	uint32_t insn_cnt = tmpl->insn_cnt;
 	struct bpf_insn *insns =
-		calloc(insn_cnt + (filter ? filter->insn_cnt : 0) + spec->code_cnt, sizeof(*insns));
+		calloc(insn_cnt + (filter ? filter->insn_cnt : 0) + spec->code_cnt + spec->show_cnt,
+		       sizeof(*insns));
 	int err;
 
 	if (!insns)
@@ -267,6 +269,8 @@ int template_load(const struct bpfobj *obj, const struct loader_template *tmpl,
 				       filter->insn_cnt);
 	if (!err && spec->code_cnt)
 		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_MARK, spec->code, spec->code_cnt);
+	if (!err && spec->show_cnt)
+		insn_cnt = append_code(insns, insn_cnt, NFG_PATCH_SHOW, spec->show, spec->show_cnt);
 	if (!err)
 		err = bpf_prog_load(is_kprobe(spec) ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACING,
 				    "netfgraph", "GPL", insns, insn_cnt, &opts);

@@ -22,6 +22,9 @@ struct template_spec {
 	bool logs_verifier;          /* print the verifier's log, with -vv */
 	const struct bpf_insn *code; /* the function that NFG_PATCH_MARK calls; borrowed */
 	uint32_t code_cnt;
+	const struct bpf_insn *show; /* the one that NFG_PATCH_SHOW calls; borrowed */
+	uint32_t show_cnt;
+	uint32_t shown_cnt; /* the words that it fills; 0: there is none */
 };
 
 /* template_cookie - the cookie of funcs[@func_id] for a program that serves many functions. */

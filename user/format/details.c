@@ -130,7 +130,7 @@ struct told {
 
 struct notes {
 	struct notes_config config;
-	struct value args[PROTO_ARG_MAX];
+	struct value args[PROTO_ARG_MAX + SHOWN_MEMBER_MAX];
 	struct proto_texts texts; /* of a tracepoint's fields */
 	struct value ret;
 	struct caller caller;
@@ -304,6 +304,50 @@ static void details_put_stack(struct notes *nt, const struct row *row,
 	comment->frame_cnt = cnt;
 }
 
+/* Characters that readers of text take for the end of an argument, or of all, become '_'. */
+static void clean_text(char *text)
+{
+	for (; *text; text++) {
+		if (strchr(",(){}|;=\"", *text))
+			*text = '_';
+	}
+}
+
+/* What is shown in place of a value that could not be read, or of all of a text. @bytes: PROTO_FIELD_TEXT. */
+static void put_state(struct value *value, uint8_t state, char *bytes)
+{
+	static const char *const words[] = {
+		[NFG_SHOWN_NULL] = "(null)", [NFG_SHOWN_FAULT] = "(fault)"
+	};
+
+	if (state == NFG_SHOWN_CUT && value->text.ptr == bytes) {
+		snprintf(bytes + value->text.len, PROTO_FIELD_TEXT - value->text.len, "...");
+		value->text.len += strlen("...");
+	} else if (state == NFG_SHOWN_NULL || state == NFG_SHOWN_FAULT) {
+		*value = (struct value){ .name = value->name, .text = text_from(words[state]) };
+	}
+}
+
+/* Members follow the arguments. */
+static void put_members(struct notes *nt, struct row *row, const struct call_values *call)
+{
+	struct value *values = &nt->args[row->arg_cnt];
+	const uint32_t cnt = proto_fields(nt->config.members, row->func_id, call->shown + 1,
+					  call->shown_cnt - 1u, &nt->config.style, NULL, NULL,
+					  &nt->texts, values);
+
+	for (uint32_t i = 0; i < cnt && i < SHOWN_MEMBER_MAX; i++) {
+		char *bytes = nt->texts.bytes[i];
+
+		if (values[i].text.ptr == bytes) {
+			bytes[values[i].text.len] = '\0';
+			clean_text(bytes);
+		}
+		put_state(&values[i], call->shown[0] >> i * NFG_SHOWN_BITS & 3, bytes);
+	}
+	row->arg_cnt += cnt < SHOWN_MEMBER_MAX ? cnt : SHOWN_MEMBER_MAX;
+}
+
 /* Return: how many comments there are. */
 static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comments)
 {
@@ -321,6 +365,8 @@ static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comment
 	if (config->protos && call.arg_cnt)
 		row->arg_cnt = proto_args(config->protos, row->func_id, call.args, call.arg_cnt,
 					  &config->style, nt->args);
+	if (call.shown_cnt && config->members)
+		put_members(nt, row, &call);
 	if (config->has_caller && call.has_caller) {
 		nt->caller = frame_of(nt, retaddr_get(config->callers, call.caller));
 		row->caller = &nt->caller;
@@ -429,6 +475,9 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 		err = proto_table_new(&dt->protos);
 	if (!err && want->has_points)
 		err = proto_table_new(&dt->points);
+	if (!err && want->has_members)
+		err = proto_table_new(&dt->members);
+	dt->shown = want->shown;
 	if (err || (!want->values && !want->has_points))
 		return err;
 	err = values_new(&dt->values, VALUES_WORD_CNT);
@@ -444,6 +493,7 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 		.values = dt->values,
 		.protos = dt->protos,
 		.points = dt->points,
+		.members = dt->members,
 		.callers = dt->callers,
 		.srcline = want->srcline,
 	};
@@ -456,6 +506,7 @@ void details_release(struct details *dt)
 	retaddr_free(dt->callers);
 	proto_table_free(dt->protos);
 	proto_table_free(dt->points);
+	proto_table_free(dt->members);
 	values_free(dt->values);
 	*dt = (struct details){ 0 };
 }
@@ -479,6 +530,8 @@ int details_funcs(struct details *dt, const struct functab *tab, const struct kb
 		const struct kbtf_func kfunc = details_kfunc(&tab->funcs[i]);
 
 		err = proto_table_add(dt->protos, kb, &kfunc);
+		if (!err && dt->shown)
+			err = shown_resolve(dt->shown, dt->members, kb, &kfunc, (uint32_t)i);
 	}
 	return err;
 }

@@ -1,6 +1,7 @@
 #ifndef NFG_FORMAT_DETAILS_H
 #define NFG_FORMAT_DETAILS_H
 
+#include "filter/shown.h"
 #include "kernel/kbtf.h"
 #include "kernel/ktext.h"
 #include "kernel/proto.h"
@@ -19,7 +20,8 @@ struct notes;
 struct notes_config {
 	struct values *values;
 	const struct proto_table *protos;
-	const struct proto_table *points; /* types of tracepoints' fields; NULL: none */
+	const struct proto_table *points;  /* types of tracepoints' fields; NULL: none */
+	const struct proto_table *members; /* types of functions' members (--show); NULL: none */
 	struct retaddr *callers;
 	struct srcline *srcline; /* NULL: callers have no source lines */
 	struct proto_style style;
@@ -48,14 +50,20 @@ struct details {
 	struct values *values;
 	struct proto_table *protos;
 	struct proto_table *points; /* types of tracepoints' fields, by EVENT_POINT's func_id */
+	struct proto_table
+		*members;    /* types of members (--show), by the function's id; NULL: none */
+	struct shown *shown; /* which these are; NULL: none, or of a recording. Borrowed */
 	struct retaddr *callers;
 	struct notes *notes;
 };
 
 /* What rows show about calls, and the data this needs. Zeroed: nothing. */
 struct details_want {
-	uint32_t values;         /* NFG_WANT_* */
-	bool has_points;         /* there are tracepoints between calls (-e) */
+	uint32_t values;  /* NFG_WANT_* */
+	bool has_points;  /* there are tracepoints between calls (-e) */
+	bool has_members; /* calls have members (--show) ... */
+	struct shown
+		*shown; /* ... found in functions by details_funcs; NULL: recorded ones. Borrowed */
 	bool has_filter;         /* --filter chooses calls: prototypes are always needed */
 	bool has_caller;         /* rows have the return address */
 	bool has_packet;         /* trees begin with their packet */
@@ -79,7 +87,10 @@ void details_release(struct details *dt);
 /* details_kfunc - @func as the kernel's types know it; borrows its names. */
 struct kbtf_func details_kfunc(const struct func *func);
 
-/* details_funcs - read the prototypes of @tab's functions, but for those read before. Return: 0 or -ENOMEM. */
+/*
+ * details_funcs - read the prototypes of @tab's functions, but for those read before, and find their members. Return: 0 or
+ * -ENOMEM.
+ */
 int details_funcs(struct details *dt, const struct functab *tab, const struct kbtf *kb);
 
 /* details_row - fill in the row's values; see notes_fill. */

@@ -108,10 +108,11 @@ uint64_t attach_detach_ns(const struct attach_cost *cost, uint64_t attach_ns);
 
 /* How many functions of a selection are attached in which way. */
 struct attach_shares {
-	enum attach_mode mode; /* for functions not counted below */
-	size_t func_cnt;       /* all functions */
-	size_t pair_cnt;       /* by fentry and fexit beside @mode */
-	size_t extra_cnt;      /* at kprobes beside @mode */
+	enum attach_mode mode;   /* for functions not counted below */
+	size_t func_cnt;         /* all functions */
+	size_t pair_cnt;         /* by fentry and fexit beside @mode ... */
+	const char *pair_option; /* ... because of this option */
+	size_t extra_cnt;        /* at kprobes beside @mode */
 	/* memory that kprobes leave allocated with the host's threads until these end; attach_thread_bytes */
 	uint64_t thread_bytes;
 };

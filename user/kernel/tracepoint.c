@@ -481,23 +481,28 @@ static uint8_t kind_of_form(const char *form)
 	return PROTO_VOID;
 }
 
+int tracepoint_named(struct proto_table *types, const char *list, struct proto_type *type)
+{
+	const struct proto_name *names = list_named(list);
+	uint32_t cnt = 0;
+
+	while (names && names[cnt].name)
+		cnt++;
+	/* an enum has one width */
+	return names ? prototab_named(types, (const char *)names + type->bytes, type->bytes, names,
+				      cnt, type)
+		     : 0;
+}
+
 static int names_type(struct resolver *rs, const char *form, uint32_t type_id,
 		      struct proto_type *type)
 {
-	const struct proto_name *names = list_named(form);
 	uint32_t id;
 	const struct btf_type *btf_type = resolved(rs->btf, type_id, &id);
-	uint32_t cnt = 0;
 
-	if (!names && btf_type && btf_is_any_enum(btf_type))
+	if (!list_named(form) && btf_type && btf_is_any_enum(btf_type))
 		return prototab_stripped(rs->types, rs->btf, btf_type, form, type);
-	if (!names)
-		return 0;
-	while (names[cnt].name)
-		cnt++;
-	/* an enum has one width */
-	return prototab_named(rs->types, (const char *)names + type->bytes, type->bytes, names, cnt,
-			      type);
+	return tracepoint_named(rs->types, form, type);
 }
 
 /* @form: "": none. */

@@ -75,6 +75,12 @@ const char *tracepoint_suggest(const struct kbtf *kb, const char *glob);
 int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_casts,
 		      struct proto_table *types);
 
+/*
+ * tracepoint_named - make @type, a number, one whose values have the names of a list by which tracepoints show them: "state"
+ * (of a socket), "family", "ipproto", "nud". Return: 0 or -ENOMEM.
+ */
+int tracepoint_named(struct proto_table *types, const char *list, struct proto_type *type);
+
 /* tracepoint_full_name - "skb:kfree_skb", or its name alone. Valid until the next call. */
 const char *tracepoint_full_name(const struct tracepoint *tp);
 

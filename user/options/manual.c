@@ -167,6 +167,11 @@ static const struct man_block man_blocks[] = {
 	  "decimal or hexadecimal, with - before it if negative; the name of an errno; an enumerator of the argument's "
 	  "or member's type; \"TEXT\" with == and != for arrays of characters and pointers to them." },
 	{ MAN_ITEM, "&& || ! ()", "combine comparisons; && binds tighter than ||." },
+	{ MAN_SUBSECTION, "--show: members of the structs behind arguments", NULL },
+	{ MAN_TEXT, NULL,
+	  "A list of members, written as in --filter and read when the call begins: skb.len,sk.sk_state,skb.dev.name. At most 8. "
+	  "Each function shows those that its own types have, as further arguments. A text is cut after 16 bytes, which ... says; "
+	  "(null) stands for a member behind a pointer that is NULL, (fault) for one that could not be read." },
 	{ MAN_SUBSECTION, "--packet: packets", NULL },
 	{ MAN_TEXT, NULL,
 	  "The syntax is that of pcap-filter(7), for packets that begin with the IP header; host names are looked up "

@@ -413,6 +413,7 @@ void opts_release(struct opts *opts)
 	str_list_release(&opts->presets);
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);
+	shown_free(opts->shown);
 	free(opts->when);
 	if (opts->config)
 		config_release(opts->config);
@@ -498,6 +499,8 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_STACK;
 	if (opts->has_packet)
 		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
+	if (opts->shown)
+		wanted |= NFG_WANT_SHOWN;
 	return wanted;
 }
 
@@ -506,6 +509,8 @@ struct details_want wants_details(const struct opts *opts)
 	return (struct details_want){
 		.values = wants_values(opts),
 		.has_points = opts->events.cnt != 0 && !opts->input_path,
+		.has_members = opts->shown != NULL,
+		.shown = opts->shown,
 		.has_filter = opts->filter != NULL,
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
@@ -529,6 +534,9 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 		graphopts_recorded(&here, shown);
 	want = wants_details(&here);
 	want.has_points = shown & RECFILE_SHOWS_POINTS;
+	want.has_members = shown & RECFILE_SHOWS_MEMBERS;
+	if (want.has_members)
+		want.values |= NFG_WANT_SHOWN;
 	return want;
 }
 

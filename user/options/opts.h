@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "base/verdict.h"
 #include "filter/filter.h"
+#include "filter/shown.h"
 #include "filter/pcapfilter.h"
 #include "format/details.h"
 #include "format/format.h"
@@ -132,6 +133,7 @@ struct opts {
 	uint64_t buffer_bytes; /* per CPU; 0: by the number of CPUs */
 	bool errors_only;
 	struct filter *filter; /* NULL: no --filter */
+	struct shown *shown;   /* NULL: no --show */
 	struct starts_want starts;
 	uint64_t timeout_ns; /* 0: none */
 	uint32_t

@@ -238,6 +238,11 @@ static const char *apply_filter(struct opts *opts, const char *text)
 	return filter_parse(&opts->filter, text);
 }
 
+static const char *apply_show(struct opts *opts, const char *text)
+{
+	return shown_parse(&opts->shown, text);
+}
+
 static const char *apply_preset(struct opts *opts, const char *text)
 {
 	static char why[240];
@@ -464,6 +469,12 @@ const struct opt_def opt_defs[] = {
 	  "EXPRESSION names). EXPRESSION compares retval or an argument, by its name in the kernel, or a member behind "
 	  "it (skb.dev.ifindex) with a number, an errno name, an enumerator or a \"text\": == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
 	  "kernel decides when the call returns." },
+	{ 0, "show", "LIST", APPLY(shown, struct shown *, apply_show),
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | OPT_LIVE_ONLY,
+	  "Show members of the structs behind arguments, as further arguments of each function that has them: "
+	  "skb.len,sk.sk_state. ARGUMENT.MEMBER, with all that --filter knows: further members through pointers "
+	  "(skb.dev.name), elements (skb.cb[0]), another struct (sk:tcp_sock.snd_cwnd). Up to 8; repeatable. They are "
+	  "read when the call begins; (null) and (fault) stand for what cannot be read." },
 	{ 0, "preset", "NAME", APPLY(presets, struct str_list, apply_preset), SELECTS,
 	  "Use the start functions of a preset, a set that answers one question, such as tcp-connect or drop; "
 	  "repeatable. 'netfgraph list --presets' shows all." },

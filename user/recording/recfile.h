@@ -55,6 +55,7 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 #define RECFILE_SHOWS_PACKET  (1u << 4)
 #define RECFILE_SHOWS_STACK   (1u << 5)
 #define RECFILE_SHOWS_POINTS  (1u << 6) /* the recording has tracepoints (-e); since 1.9 */
+#define RECFILE_SHOWS_MEMBERS (1u << 7) /* calls have members of structs (--show); since 1.9 */
 
 /* How the recording was made; since 1.4. Strings are cut to fit, and NUL-terminated. */
 struct recfile_made {
@@ -124,6 +125,9 @@ int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab
 
 /* recfile_writer_types - write a piece from proto_table_pack; in order, before the events. */
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
+
+/* recfile_writer_members - write the types of the functions' members (--show), before the events. Call it once. */
+int recfile_writer_members(struct recfile_writer *w, const struct proto_table *types);
 
 /*
  * recfile_writer_points - write the tracepoints, which later events refer to by their index in @points. Call it once.
@@ -210,6 +214,7 @@ enum recfile_kind {
 	RECFILE_MADE,  /* once, right after the host, or never */
 	RECFILE_FUNCS, /* the table has grown */
 	RECFILE_TYPES,
+	RECFILE_MEMBER_TYPES,
 	RECFILE_POINTS, /* the table of tracepoints has grown */
 	RECFILE_POINT_TYPES,
 	RECFILE_CALLERS,

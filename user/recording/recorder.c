@@ -71,6 +71,8 @@ static int write_tables(struct recorder *rec)
 		err = recfile_writer_points(rec->writer, rec->config.points, details->points);
 	if (!err && details->values && details->protos)
 		err = proto_table_pack(details->protos, RECFILE_CHUNK_MAX, put_types, rec->writer);
+	if (!err && details->members)
+		err = recfile_writer_members(rec->writer, details->members);
 	return err;
 }
 

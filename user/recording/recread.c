@@ -137,6 +137,32 @@ static bool read_point(struct recfile_reader *r, const uint64_t *words, uint32_t
 	return true;
 }
 
+/* Add the members to the values of the event before. Return: whether there may be as many. */
+static bool read_members(struct recfile_reader *r, const uint64_t *words, uint32_t cnt,
+			 struct event *ev)
+{
+	struct call_values call;
+
+	if (!cnt || cnt > sizeof(call.shown) / sizeof(*call.shown))
+		return false;
+	if (!r->values || ev == r->events)
+		return true;
+	if (!values_get(r->values, ev[-1].values, &call))
+		call = (struct call_values){ 0 };
+	memcpy(call.shown, words, cnt * sizeof(*words));
+	call.shown_cnt = (uint8_t)cnt;
+	ev[-1].values = values_put(r->values, &call);
+	return true;
+}
+
+/* Whether the word's values belong to the event before, with which they are read. */
+static bool is_of_event(uint64_t word)
+{
+	const uint64_t kind = word & 0xffff;
+
+	return kind == (OP_EXTRA | EXTRA_VALUES << 3) || kind == (OP_EXTRA | EXTRA_MEMBERS << 3);
+}
+
 /* Return: the number of events made, 0 or 1; -1: invalid word. */
 static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 {
@@ -157,6 +183,8 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
 		ev[-1].values = values_put(r->values, &call);
+	if (kind == EXTRA_MEMBERS && !read_members(r, words, cnt, ev))
+		return -1;
 	if (kind == EXTRA_POINT && !read_point(r, words, cnt, ev))
 		return -1;
 	r->word_at += cnt;
@@ -221,8 +249,7 @@ static size_t recread_events(struct recfile_reader *r)
 		uint64_t word = r->words[r->word_at];
 		const struct slot *slot = &r->slots[(word >> 3) % SLOT_CNT];
 
-		/* words that belong to the last event are read with it */
-		if (ev == end && (word & 0xffff) != (OP_EXTRA | EXTRA_VALUES << 3))
+		if (ev == end && !is_of_event(word))
 			break;
 		if ((word & 7) <= OP_EXIT) {
 			uint16_t func_id = (uint16_t)(word >> 32);
@@ -763,6 +790,11 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_TYPES:
 		*item = (struct recfile_item){ .kind = RECFILE_TYPES,
+					       .cnt = head->bytes,
+					       .types = s.at };
+		break;
+	case CHUNK_SHOW:
+		*item = (struct recfile_item){ .kind = RECFILE_MEMBER_TYPES,
 					       .cnt = head->bytes,
 					       .types = s.at };
 		break;

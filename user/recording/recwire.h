@@ -26,6 +26,7 @@
 #define CHUNK_PLAC  CHUNK_TYPE('P', 'L', 'A', 'C')
 #define CHUNK_LEFT  CHUNK_TYPE('L', 'E', 'F', 'T')
 #define CHUNK_PNTS  CHUNK_TYPE('P', 'N', 'T', 'S')
+#define CHUNK_SHOW  CHUNK_TYPE('S', 'H', 'O', 'W')
 #define CHUNK_FLDS  CHUNK_TYPE('F', 'L', 'D', 'S')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
@@ -106,7 +107,8 @@ enum extra_kind {
 	EXTRA_DOUBT = 5,
 	EXTRA_SURE = 6,
 	EXTRA_TORN = 7,
-	EXTRA_POINT = 8, /* POINT_WORDS words, and those of values_pack */
+	EXTRA_POINT = 8,   /* POINT_WORDS words, and those of values_pack */
+	EXTRA_MEMBERS = 9, /* states of members, and their words (call_values.shown) */
 };
 
 #define MARK_WORDS  2u

@@ -89,7 +89,7 @@ static int recwrite_failed(struct recfile_writer *w, int err);
 
 /* ---- events, and before them the names of their tasks and callers ---- */
 
-#define WORDS_SPARE 32u /* more than any event needs */
+#define WORDS_SPARE 64u /* more than any event needs */
 
 /* ---- names ---- */
 
@@ -266,19 +266,32 @@ static uint64_t recwrite_put_time(struct recfile_writer *w, uint64_t time_ns, ui
 	return delta;
 }
 
+/* Readers before 1.9 would not understand them among the other values. */
+static void recwrite_put_members(struct recfile_writer *w, const uint64_t *shown, uint32_t cnt)
+{
+	if (cnt)
+		recwrite_put_word(w, OP_EXTRA, EXTRA_MEMBERS | (uint64_t)cnt << 13);
+	for (uint32_t i = 0; i < cnt; i++)
+		w->chunk.words[w->word_cnt++] = shown[i];
+}
+
 /* Values follow their event. */
 static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t *words = &w->chunk.words[w->word_cnt];
 	struct call_values call;
+	uint32_t shown_cnt;
 	uint32_t cnt;
 	int err = 0;
 
 	if (!w->values || !values_get(w->values, ev->values, &call))
 		return 0;
+	shown_cnt = call.shown_cnt;
+	call.shown_cnt = 0;
 	cnt = values_pack(&call, words + 1);
 	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
 	w->word_cnt += 1 + cnt;
+	recwrite_put_members(w, call.shown, shown_cnt);
 	if (call.has_caller)
 		err = recwrite_add_caller(w, call.caller);
 	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call.has_stack && call.stack && !err; i++)
@@ -816,6 +829,16 @@ static int put_types(struct recfile_writer *w, uint32_t type, const void *bytes,
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len)
 {
 	return put_types(w, CHUNK_TYPES, bytes, len);
+}
+
+static int put_members(void *ctx, const void *bytes, size_t len)
+{
+	return put_types(ctx, CHUNK_SHOW, bytes, len);
+}
+
+int recfile_writer_members(struct recfile_writer *w, const struct proto_table *types)
+{
+	return proto_table_pack(types, RECFILE_CHUNK_MAX, put_members, w);
 }
 
 static int put_fields(void *ctx, const void *bytes, size_t len)

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/verdict.h"
 #include "filter/filter.h"
 #include "format/details.h"
@@ -342,6 +343,51 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 	log_error("--packet: none of the functions has a packet or a socket as an argument");
 	log_hint("ip_rcv, tcp_sendmsg and __dev_queue_xmit have one");
 	return VERDICT_NOTHING;
+}
+
+/* Names of arguments near @name; "": none. */
+static const char *arguments_near(const struct proto_table *protos, struct text name)
+{
+	char word[SUGGEST_NAME_BYTES];
+	const struct proto *proto;
+	struct suggest near;
+
+	snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
+	suggest_begin(&near, word);
+	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
+		for (uint32_t k = 0; k < proto->arg_cnt; k++) {
+			snprintf(word, sizeof(word), "%.*s", (int)proto->args[k].name.len,
+				 proto->args[k].name.ptr);
+			suggest_add(&near, word);
+		}
+	}
+	return suggest_text(&near);
+}
+
+int start_setup_check_members(const struct opts *opts, const struct proto_table *protos)
+{
+	const struct shown_name *name = opts->shown ? shown_unfound(opts->shown) : NULL;
+	const char *hint;
+	const char *near;
+
+	if (!name)
+		return 0;
+	if (*name->why) {
+		hint = strstr(name->why, "; ");
+		log_error("--show: %.*s",
+			  (int)(hint ? (size_t)(hint - name->why) : strlen(name->why)), name->why);
+		if (hint)
+			log_hint("%s", hint + 2);
+		return VERDICT_USAGE;
+	}
+	log_error("--show: none of the functions has an argument '%.*s' with types",
+		  (int)name->name.len, name->name.ptr);
+	near = arguments_near(protos, name->name);
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint("--graph-opts args shows the names of arguments");
+	return VERDICT_USAGE;
 }
 
 /* A member of a function's argument is missing, or of all functions'. */

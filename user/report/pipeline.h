@@ -114,6 +114,12 @@ void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg);
 int start_setup_check(const struct opts *opts, const struct functab *functab);
 
 /*
+ * start_setup_check_members - whether each member of --show is in a function, after details_funcs. @protos: names of their
+ * arguments. Return: 0 or VERDICT_USAGE.
+ */
+int start_setup_check_members(const struct opts *opts, const struct proto_table *protos);
+
+/*
  * start_setup_check_filter - whether the functions support --filter. Sets fits_filter of each function that has
  * everything the filter names.
  *

@@ -260,6 +260,8 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 		return 0;
 	if (item->kind == RECFILE_TYPES && details->protos)
 		err = proto_table_unpack(details->protos, item->types, item->cnt);
+	else if (item->kind == RECFILE_MEMBER_TYPES && details->members)
+		err = proto_table_unpack(details->members, item->types, item->cnt);
 	else if (item->kind == RECFILE_POINT_TYPES && details->points)
 		err = proto_table_unpack(details->points, item->types, item->cnt);
 	else if (item->kind == RECFILE_CALLERS && details->callers)
@@ -343,6 +345,7 @@ static int report_on_item(struct recording *rec, const struct recfile_item *item
 		comms_trim(rec->comms);
 		return 0;
 	case RECFILE_TYPES:
+	case RECFILE_MEMBER_TYPES:
 	case RECFILE_POINT_TYPES:
 	case RECFILE_CALLERS:
 		return on_details(rec, item);

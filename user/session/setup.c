@@ -298,6 +298,8 @@ static int read_types(struct session *ses)
 		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
 	if (!err && ses->points.cnt)
 		err = plan_point_fields(&ses->tracepoints, &ses->facts, ses->details.points);
+	if (!err)
+		err = start_setup_check_members(ses->opts, ses->details.protos);
 	return err ? err
 		   : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos,
 					      ses->facts.kbtf);
@@ -601,6 +603,7 @@ static int load_programs(struct session *ses)
 		.want = plan_attach_want(ses->opts, &ses->facts, &ses->functab),
 		.kb = ses->facts.kbtf,
 		.call_filter = ses->opts->filter,
+		.shown = ses->opts->shown,
 		.protos = ses->details.protos,
 		.packet_filter = ses->opts->packet.insn_cnt ? &ses->opts->packet : NULL,
 		.values = ses->details.values,

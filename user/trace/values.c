@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Words that there is room for at first: most runs have few values, or none. */
-#define FIRST_WORD_CNT 32u
+#define FIRST_WORD_CNT 64u
 
 _Static_assert(VALUES_WORD_MAX <= FIRST_WORD_CNT, "there is room for any call");
 
@@ -56,7 +56,8 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 
 	words[0] = call->arg_cnt | (call->has_caller ? VALUES_CALLER : 0) |
 		   (call->has_ret ? VALUES_RET : 0) | (call->has_packet ? VALUES_PACKET : 0) |
-		   (call->has_stack ? VALUES_STACK : 0);
+		   (call->has_stack ? VALUES_STACK : 0) |
+		   (uint64_t)call->shown_cnt << VALUES_SHOWN_AT;
 	for (uint32_t i = 0; i < call->arg_cnt; i++)
 		words[cnt++] = call->args[i];
 	if (call->has_caller)
@@ -69,6 +70,8 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 	}
 	if (call->has_stack)
 		words[cnt++] = call->stack;
+	for (uint32_t i = 0; i < call->shown_cnt; i++)
+		words[cnt++] = call->shown[i];
 	return cnt;
 }
 
@@ -77,7 +80,8 @@ static uint32_t packed_cnt(uint64_t first)
 {
 	return 1 + (uint32_t)(first & VALUES_ARGS) + (first & VALUES_CALLER ? 1 : 0) +
 	       (first & VALUES_RET ? 1 : 0) + (first & VALUES_PACKET ? NFG_PACKET_WORDS : 0) +
-	       (first & VALUES_STACK ? 1 : 0);
+	       (first & VALUES_STACK ? 1 : 0) +
+	       (uint32_t)((first & VALUES_SHOWN) >> VALUES_SHOWN_AT);
 }
 
 bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call)
@@ -86,6 +90,9 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 
 	*call = (struct call_values){ 0 };
 	if (!cnt || (words[0] & VALUES_ARGS) > VALUES_ARG_MAX || cnt != packed_cnt(words[0]))
+		return false;
+	call->shown_cnt = (words[0] & VALUES_SHOWN) >> VALUES_SHOWN_AT;
+	if (call->shown_cnt > sizeof(call->shown) / sizeof(*call->shown))
 		return false;
 	call->arg_cnt = words[0] & VALUES_ARGS;
 	call->has_caller = words[0] & VALUES_CALLER;
@@ -104,6 +111,8 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 	call->has_stack = words[0] & VALUES_STACK;
 	if (call->has_stack)
 		call->stack = words[at++];
+	for (uint32_t i = 0; i < call->shown_cnt; i++)
+		call->shown[i] = words[at++];
 	return true;
 }
 

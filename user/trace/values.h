@@ -17,7 +17,9 @@ struct call_values {
 	uint64_t ret;
 	uint64_t stack; /* NFG_VALUE_STACK; see retaddr_frame */
 	struct nfg_packet packet;
+	uint64_t shown[1 + NFG_SHOWN_WORDS]; /* states of members, and their words */
 	uint8_t arg_cnt;
+	uint8_t shown_cnt; /* words in shown; 0: none */
 	bool has_caller;
 	bool has_ret;
 	bool has_packet;
@@ -28,12 +30,15 @@ struct call_values {
  * The same as words, also in recordings (EXTRA_VALUES): these bits of the first word select the words that follow, in
  * this order.
  */
-#define VALUES_ARGS     0xffu /* number of arguments */
-#define VALUES_CALLER   0x100u
-#define VALUES_RET      0x200u
-#define VALUES_PACKET   0x400u
-#define VALUES_STACK    0x800u
-#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 3 + NFG_PACKET_WORDS)
+#define VALUES_ARGS   0xffu /* number of arguments */
+#define VALUES_CALLER 0x100u
+#define VALUES_RET    0x200u
+#define VALUES_PACKET 0x400u
+#define VALUES_STACK  0x800u
+#define VALUES_SHOWN \
+	0x1f000u /* number of words of members; recordings have these in an extra of their own */
+#define VALUES_SHOWN_AT 12
+#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 3 + NFG_PACKET_WORDS + 1 + NFG_SHOWN_WORDS)
 
 /* values_pack - convert @call to words. Return: their number, at most VALUES_WORD_MAX. */
 uint32_t values_pack(const struct call_values *call, uint64_t *words);

@@ -1,0 +1,533 @@
+#include "filter/shown.h"
+
+#include <bpf/btf.h>
+#include <ctype.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "kernel/kbtf.h"
+#include "kernel/tracepoint.h"
+
+#define WORD_BYTES 8u
+#define TEXT_BYTES 16u /* of a text that is shown */
+
+_Static_assert(SHOWN_MEMBER_MAX * 2 == NFG_SHOWN_WORDS, "a text or an address takes two words");
+
+/* ---- the list ---- */
+
+static struct text take_word(const char *at)
+{
+	size_t len = 0;
+
+	while (isalnum((unsigned char)at[len]) || at[len] == '_')
+		len++;
+	return (struct text){ at, isdigit((unsigned char)*at) ? 0 : len };
+}
+
+static bool is_in_list(const struct shown *shown, struct text text)
+{
+	for (uint32_t i = 0; i < shown->cnt; i++) {
+		if (text_equal(shown->names[i].text, text))
+			return true;
+	}
+	return false;
+}
+
+/* Return: NULL or the complaint. *@at: behind the member. */
+static const char *take_name(struct shown *shown, const char **at)
+{
+	const struct text name = take_word(*at);
+	const struct text path = { name.ptr + name.len, member_path_len(name.ptr + name.len) };
+	const struct text text = { name.ptr, name.len + path.len };
+	const char end = text.ptr[text.len];
+
+	if (!name.len)
+		return "has no argument's name where one is needed; ARGUMENT.MEMBER, such as skb.len, shows a member";
+	if (!path.len && (!end || end == ','))
+		return "names no member; ARGUMENT.MEMBER, such as skb.len, shows one, and --graph-opts args shows arguments";
+	if (end && end != ',')
+		return "is no list of members, such as skb.len,sk.sk_state";
+	if (text_equal(name, text_from("retval")))
+		return "names the result; members are read when a call begins";
+	*at = text.ptr + text.len + (end == ',');
+	if (end == ',' && !**at)
+		return "ends with a comma";
+	if (is_in_list(shown, text))
+		return NULL;
+	if (text.len > SHOWN_TEXT_MAX)
+		return "has a member of more than 120 bytes";
+	if (shown->cnt == SHOWN_MEMBER_MAX)
+		return "makes more than 8 members";
+	shown->names[shown->cnt++] =
+		(struct shown_name){ .text = text, .name = name, .path = path };
+	return NULL;
+}
+
+/* The names point into one text, which grows: move them. */
+static int text_add(struct shown *shown, const char *text, const char **begin)
+{
+	const size_t old_len = shown->text ? strlen(shown->text) + 1 : 0;
+	char *grown = malloc(old_len + strlen(text) + 1);
+
+	if (!grown)
+		return -ENOMEM;
+	if (shown->text)
+		snprintf(grown, old_len + 1, "%s,", shown->text);
+	strcpy(grown + old_len, text);
+	for (uint32_t i = 0; i < shown->cnt; i++) {
+		struct shown_name *known = &shown->names[i];
+
+		known->text.ptr = grown + (known->text.ptr - shown->text);
+		known->name.ptr = known->text.ptr;
+		known->path.ptr = known->text.ptr + known->name.len;
+	}
+	free(shown->text);
+	shown->text = grown;
+	*begin = grown + old_len;
+	return 0;
+}
+
+const char *shown_parse(struct shown **out, const char *text)
+{
+	const char *wrong = NULL;
+	const char *at;
+
+	if (!*out)
+		*out = calloc(1, sizeof(**out));
+	if (!*out || text_add(*out, text, &at))
+		return "does not fit in memory";
+	do
+		wrong = take_name(*out, &at);
+	while (!wrong && *at);
+	return wrong;
+}
+
+void shown_free(struct shown *shown)
+{
+	if (!shown)
+		return;
+	free(shown->text);
+	free(shown->reads);
+	free(shown);
+}
+
+const struct shown_name *shown_unfound(const struct shown *shown)
+{
+	for (uint32_t i = 0; i < shown->cnt; i++) {
+		if (!shown->names[i].is_found)
+			return &shown->names[i];
+	}
+	return NULL;
+}
+
+/* ---- types ---- */
+
+/* The type behind names and qualifiers; NULL: void or damaged. */
+static const struct btf_type *shown_type(const struct btf *btf, uint32_t type_id)
+{
+	const int id = btf__resolve_type(btf, type_id);
+
+	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+}
+
+static bool shown_is_char(const struct btf *btf, uint32_t type_id)
+{
+	const struct btf_type *type = shown_type(btf, type_id);
+	const char *name = type ? btf__name_by_offset(btf, type->name_off) : NULL;
+
+	return type && btf_is_int(type) && type->size == 1 && name && !strcmp(name, "char");
+}
+
+/* Members that are numbers to C, and have names. */
+static const char *list_of(struct text member)
+{
+	static const struct {
+		const char *member;
+		const char *list;
+	} lists[] = {
+		{ "sk_state", "state" },    { "skc_state", "state" },     { "sk_family", "family" },
+		{ "skc_family", "family" }, { "sk_protocol", "ipproto" }, { "nud_state", "nud" },
+	};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		if (text_equal(member, text_from(lists[i].member)))
+			return lists[i].list;
+	}
+	return NULL;
+}
+
+static struct text last_word(struct text path)
+{
+	size_t at = path.len;
+
+	while (at && (isalnum((unsigned char)path.ptr[at - 1]) || path.ptr[at - 1] == '_'))
+		at--;
+	return (struct text){ path.ptr + at, path.len - at };
+}
+
+static bool ends_with(struct text text, const char *end)
+{
+	const size_t len = strlen(end);
+
+	return text.len >= len && !memcmp(text.ptr + text.len - len, end, len);
+}
+
+/* A number, an address, or one of a list of names. */
+static int number_type(struct proto_table *types, const struct btf *btf,
+		       const struct shown_name *name, struct shown_read *read,
+		       struct proto_type *type)
+{
+	const struct member *m = &read->member;
+	const struct text word = last_word(name->path);
+	int err = prototab_type(types, btf, m->type_id, type);
+
+	if (!err && !m->bit_cnt && list_of(word) &&
+	    (type->kind == PROTO_UNSIGNED || type->kind == PROTO_SIGNED))
+		return tracepoint_named(types, list_of(word), type);
+	if (type->kind == PROTO_UNSIGNED || type->kind == PROTO_BOOL)
+		type->kind = PROTO_DECIMAL;
+	if (m->is_be && m->bytes == 4 && ends_with(word, "addr"))
+		type->kind = PROTO_IPV4;
+	return err;
+}
+
+/* Return: 0, 1: it cannot be shown, or -ENOMEM. */
+static int value_type(struct proto_table *types, const struct btf *btf, struct shown_name *name,
+		      struct shown_read *read, struct proto_type *type)
+{
+	const struct member *m = &read->member;
+	const struct btf_type *real = shown_type(btf, m->type_id);
+	const char *real_name = real ? btf__name_by_offset(btf, real->name_off) : NULL;
+	int err = 0;
+
+	*type = (struct proto_type){ .bytes = WORD_BYTES };
+	if (real && ((btf_is_array(real) && shown_is_char(btf, btf_array(real)->type)) ||
+		     (btf_is_ptr(real) && shown_is_char(btf, real->type)))) {
+		type->kind = PROTO_CHARS;
+		read->is_string = btf_is_ptr(real);
+	} else if (real && btf_is_struct(real) && real_name && !strcmp(real_name, "in6_addr")) {
+		type->kind = PROTO_IPV6;
+	} else {
+		err = number_type(types, btf, name, read, type);
+		if (!err && (!m->bytes || type->kind == PROTO_OTHER)) {
+			snprintf(name->why, sizeof(name->why), "'%.*s' is %s", (int)name->text.len,
+				 name->text.ptr,
+				 m->elem_cnt ? "an array; [0] is its first element"
+					     : "a struct; .MEMBER is in it");
+			err = 1;
+		}
+	}
+	read->kind = type->kind;
+	return err;
+}
+
+/* ---- the members of a function ---- */
+
+/* Return: 0, 1: the function lacks it, or -ENOMEM. */
+static int name_resolve(struct shown_name *name, struct proto_table *types, const struct btf *btf,
+			const struct btf_type *func_type, struct shown_read *read,
+			struct proto_type *type)
+{
+	uint32_t idx = 0;
+	uint32_t type_id;
+
+	while (idx < btf_vlen(func_type) &&
+	       !text_equal(text_from(btf__name_by_offset(btf, btf_params(func_type)[idx].name_off)),
+			   name->name))
+		idx++;
+	if (idx == btf_vlen(func_type) || idx >= PROTO_ARG_MAX)
+		return 1;
+	type_id = btf_params(func_type)[idx].type;
+	read->arg_idx = (uint8_t)idx;
+	read->is_arg_probed = !member_is_loadable(btf, type_id);
+	if (!member_resolve(&read->member, btf, type_id, name->path, name->name.len, false,
+			    name->why))
+		return 1;
+	return value_type(types, btf, name, read, type);
+}
+
+static int read_add(struct shown *shown, const struct shown_read *read)
+{
+	if (VEC_RESERVE(shown->reads, shown->read_cap, shown->read_cnt + 1))
+		return -ENOMEM;
+	shown->reads[shown->read_cnt++] = *read;
+	return 0;
+}
+
+int shown_resolve(struct shown *shown, struct proto_table *types, const struct kbtf *kb,
+		  const struct kbtf_func *func, uint32_t func_id)
+{
+	const struct btf *btf = NULL;
+	/* the types of a BPF program are not those of its arguments */
+	const struct btf_type *func_type =
+		func->owner == KBTF_KERNEL ? kbtf_proto(kb, func, &btf) : NULL;
+	struct proto proto = { .ret = { .kind = PROTO_VOID, .bytes = WORD_BYTES } };
+	int err = 0;
+
+	if (!func_id)
+		shown->read_cnt = 0;
+	for (uint32_t i = 0; func_type && i < shown->cnt && err >= 0; i++) {
+		struct shown_name *name = &shown->names[i];
+		struct shown_read read = { .func_id = func_id };
+		struct proto_arg *arg = &proto.args[proto.arg_cnt];
+
+		err = name_resolve(name, types, btf, func_type, &read, &arg->type);
+		if (err)
+			continue;
+		name->is_found = true;
+		err = prototab_keep(types, name->text, &arg->name);
+		if (!err)
+			err = read_add(shown, &read);
+		proto.arg_cnt++;
+	}
+	return err < 0 ? err : prototab_add(types, &proto);
+}
+
+/* The place of the function's first read; read_cnt: it has none. */
+static size_t first_read(const struct shown *shown, uint32_t func_id)
+{
+	size_t begin = 0;
+	size_t end = shown->read_cnt;
+
+	while (begin < end) {
+		const size_t at = begin + (end - begin) / 2;
+
+		if (shown->reads[at].func_id < func_id)
+			begin = at + 1;
+		else
+			end = at;
+	}
+	return begin;
+}
+
+uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = first_read(shown, func_id);
+	     i < shown->read_cnt && shown->reads[i].func_id == func_id; i++)
+		cnt += proto_kind_words(shown->reads[i].kind);
+	return cnt ? cnt + 1 : 0;
+}
+
+/* ---- code ---- */
+
+#define R_CTX    BPF_REG_6
+#define R_WORDS  BPF_REG_7
+#define R_AT     BPF_REG_8 /* an address, then a value */
+#define R_STATES BPF_REG_9
+#define TEXT_AT  (-24) /* on the stack: TEXT_BYTES, a byte more, and a NUL */
+
+/* The offset of a jump is the number of its label until the member's code ends. */
+enum label { LABEL_NULL = 1, LABEL_FAULT, LABEL_CUT, LABEL_END, LABEL_CNT };
+
+struct coder {
+	struct bpf_insn *insns;
+	uint32_t cnt;
+	uint32_t begin; /* of the member's code */
+	uint32_t labels[LABEL_CNT];
+};
+
+static void emit(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int32_t off, int32_t imm)
+{
+	if (c->cnt < SHOWN_INSN_MAX)
+		c->insns[c->cnt] = (struct bpf_insn){ .code = code,
+						      .dst_reg = dst,
+						      .src_reg = src,
+						      .off = (int16_t)off,
+						      .imm = imm };
+	c->cnt++;
+}
+
+static void emit_move(struct coder *c, uint8_t dst, uint8_t src)
+{
+	emit(c, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
+}
+
+static void emit_add(struct coder *c, uint8_t dst, int32_t number)
+{
+	if (number)
+		emit(c, BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, number);
+}
+
+static void emit_store(struct coder *c, uint8_t dst, int32_t off, int32_t number)
+{
+	emit(c, BPF_ST | BPF_MEM | BPF_DW, dst, 0, off, number);
+}
+
+static void emit_load(struct coder *c, uint8_t dst, uint8_t src, int32_t off)
+{
+	emit(c, BPF_LDX | BPF_MEM | BPF_DW, dst, src, off, 0);
+}
+
+static void emit_jump(struct coder *c, uint8_t condition, uint8_t reg, int32_t number,
+		      enum label label)
+{
+	emit(c, BPF_JMP | condition | BPF_K, reg, 0, (int32_t)label, number);
+}
+
+/* Read @bytes from @reg + @offset to @to + @to_off. */
+static void emit_read(struct coder *c, uint8_t reg, uint32_t offset, uint32_t bytes, uint8_t to,
+		      int32_t to_off, int helper)
+{
+	emit_move(c, BPF_REG_3, reg);
+	emit_add(c, BPF_REG_3, (int32_t)offset);
+	emit_move(c, BPF_REG_1, to);
+	emit_add(c, BPF_REG_1, to_off);
+	emit(c, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, (int32_t)bytes);
+	emit(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+	emit_jump(c, BPF_JSLT, BPF_REG_0, 0, LABEL_FAULT);
+}
+
+/* The argument, and what the first @step_cnt loads yield, in R_AT. */
+static void emit_steps(struct coder *c, const struct shown_read *read, uint8_t step_cnt)
+{
+	const int32_t arg_at = (int32_t)(read->arg_idx * WORD_BYTES);
+
+	if (read->is_arg_probed) {
+		emit_read(c, R_CTX, (uint32_t)arg_at, WORD_BYTES, BPF_REG_10, TEXT_AT,
+			  BPF_FUNC_probe_read_kernel);
+		emit_load(c, R_AT, BPF_REG_10, TEXT_AT);
+	} else {
+		emit_load(c, R_AT, R_CTX, arg_at);
+	}
+	for (uint8_t i = 0; i < step_cnt; i++) {
+		emit_jump(c, BPF_JEQ, R_AT, 0, LABEL_NULL);
+		emit_read(c, R_AT, read->member.offsets[i], WORD_BYTES, BPF_REG_10, TEXT_AT,
+			  BPF_FUNC_probe_read_kernel);
+		emit_load(c, R_AT, BPF_REG_10, TEXT_AT);
+	}
+	emit_jump(c, BPF_JEQ, R_AT, 0, LABEL_NULL);
+}
+
+/* Whether the text may be longer than what is shown. */
+static bool may_be_cut(const struct shown_read *read)
+{
+	return read->is_string || !read->member.elem_cnt || read->member.elem_cnt > TEXT_BYTES;
+}
+
+/* The bytes that begin at R_AT + @offset, as text in two words. */
+static void emit_text(struct coder *c, const struct shown_read *read, uint32_t offset,
+		      int32_t word_at)
+{
+	const bool is_long = may_be_cut(read);
+
+	for (int32_t at = TEXT_AT; at < 0; at += (int32_t)WORD_BYTES)
+		emit_store(c, BPF_REG_10, at, 0);
+	emit_read(c, R_AT, offset, is_long ? TEXT_BYTES + 2 : read->member.elem_cnt, BPF_REG_10,
+		  TEXT_AT, is_long ? BPF_FUNC_probe_read_kernel_str : BPF_FUNC_probe_read_kernel);
+	for (int32_t i = 0; i < 2 * (int32_t)WORD_BYTES; i += (int32_t)WORD_BYTES) {
+		emit_load(c, BPF_REG_1, BPF_REG_10, TEXT_AT + i);
+		emit(c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, BPF_REG_1, word_at + i, 0);
+	}
+	if (!is_long)
+		return;
+	emit(c, BPF_LDX | BPF_MEM | BPF_B, BPF_REG_1, BPF_REG_10, TEXT_AT + (int32_t)TEXT_BYTES, 0);
+	emit_jump(c, BPF_JNE, BPF_REG_1, 0, LABEL_CUT);
+}
+
+/* Make the number of a bit field, or of bytes in network order, from the word. */
+static void emit_number(struct coder *c, const struct shown_read *read, bool is_signed,
+			int32_t word_at)
+{
+	const struct member *m = &read->member;
+	const uint8_t shift_right = is_signed ? BPF_ARSH : BPF_RSH;
+
+	if (!m->bit_cnt && (!m->is_be || read->kind == PROTO_IPV4))
+		return;
+	emit_load(c, R_AT, R_WORDS, word_at);
+	if (m->is_be && read->kind != PROTO_IPV4)
+		emit(c, BPF_ALU | BPF_END | BPF_TO_BE, R_AT, 0, 0, 8 * m->bytes);
+	if (m->bit_cnt) {
+		emit(c, BPF_ALU64 | BPF_LSH | BPF_K, R_AT, 0, 0, 64 - m->bit_cnt - m->bit_begin);
+		emit(c, BPF_ALU64 | shift_right | BPF_K, R_AT, 0, 0, 64 - m->bit_cnt);
+	}
+	emit(c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, R_AT, word_at, 0);
+}
+
+static void emit_value(struct coder *c, const struct shown_read *read, int32_t word_at)
+{
+	const struct member *m = &read->member;
+	const uint32_t last = m->offsets[m->step_cnt - 1];
+
+	if (read->is_string) {
+		emit_steps(c, read, m->step_cnt);
+		emit_text(c, read, 0, word_at);
+		return;
+	}
+	emit_steps(c, read, (uint8_t)(m->step_cnt - 1));
+	if (read->kind == PROTO_CHARS) {
+		emit_text(c, read, last, word_at);
+		return;
+	}
+	emit_read(c, R_AT, last, read->kind == PROTO_IPV6 ? 2 * WORD_BYTES : m->bytes, R_WORDS,
+		  word_at, BPF_FUNC_probe_read_kernel);
+	emit_number(c, read, read->kind == PROTO_SIGNED || read->kind == PROTO_ENUM, word_at);
+}
+
+static void label_here(struct coder *c, enum label label)
+{
+	c->labels[label] = c->cnt;
+}
+
+static void emit_state(struct coder *c, enum label label, uint64_t state, uint32_t place)
+{
+	label_here(c, label);
+	emit(c, BPF_ALU64 | BPF_OR | BPF_K, R_STATES, 0, 0,
+	     (int32_t)(state << place * NFG_SHOWN_BITS));
+	if (label != LABEL_FAULT)
+		emit(c, BPF_JMP | BPF_JA, 0, 0, LABEL_END, 0);
+}
+
+/* The jumps of the member's code: all go forward. */
+static void resolve_jumps(struct coder *c)
+{
+	for (uint32_t i = c->begin; i < c->cnt && c->cnt <= SHOWN_INSN_MAX; i++) {
+		struct bpf_insn *insn = &c->insns[i];
+
+		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_CALL)
+			insn->off = (int16_t)(c->labels[insn->off] - i - 1);
+	}
+}
+
+/* @place: of the member among the function's. */
+static void emit_member(struct coder *c, const struct shown_read *read, uint32_t place,
+			uint32_t word)
+{
+	const int32_t word_at = (int32_t)(word * WORD_BYTES);
+
+	c->begin = c->cnt;
+	for (uint32_t i = 0; i < proto_kind_words(read->kind); i++)
+		emit_store(c, R_WORDS, word_at + (int32_t)(i * WORD_BYTES), 0);
+	emit_value(c, read, word_at);
+	emit(c, BPF_JMP | BPF_JA, 0, 0, LABEL_END, 0);
+	emit_state(c, LABEL_NULL, NFG_SHOWN_NULL, place);
+	if (read->kind == PROTO_CHARS && may_be_cut(read))
+		emit_state(c, LABEL_CUT, NFG_SHOWN_CUT, place);
+	emit_state(c, LABEL_FAULT, NFG_SHOWN_FAULT, place);
+	label_here(c, LABEL_END);
+	resolve_jumps(c);
+}
+
+uint32_t shown_code(const struct shown *shown, uint32_t func_id, struct bpf_insn *insns)
+{
+	struct coder c = { .insns = insns };
+	const size_t first = first_read(shown, func_id);
+	uint32_t word = 1;
+
+	emit_move(&c, R_CTX, BPF_REG_1);
+	emit_move(&c, R_WORDS, BPF_REG_2);
+	emit(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_STATES, 0, 0, 0);
+	for (size_t i = first; i < shown->read_cnt && shown->reads[i].func_id == func_id; i++) {
+		emit_member(&c, &shown->reads[i], (uint32_t)(i - first), word);
+		word += proto_kind_words(shown->reads[i].kind);
+	}
+	emit(&c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, R_STATES, 0, 0);
+	emit(&c, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
+	emit(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	return c.cnt;
+}

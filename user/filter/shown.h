@@ -1,0 +1,82 @@
+#ifndef NFG_FILTER_SHOWN_H
+#define NFG_FILTER_SHOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/member.h"
+#include "kernel/proto.h"
+#include "nfg_abi.h"
+
+struct bpf_insn;
+
+#define SHOWN_MEMBER_MAX 8u   /* members in all --show options */
+#define SHOWN_TEXT_MAX   120u /* bytes of a member's path */
+
+/* A member of the list of --show. */
+struct shown_name {
+	struct text text;     /* "skb.dev.name": all of it */
+	struct text name;     /* of the argument */
+	struct text path;     /* the members behind it */
+	bool is_found;        /* a function has it */
+	char why[MEMBER_WHY]; /* "": no function has the argument; else what the last one lacks */
+};
+
+/* How the code of one function reads a member. */
+struct shown_read {
+	uint32_t func_id;
+	uint8_t arg_idx;
+	uint8_t kind;       /* enum proto_kind */
+	bool is_arg_probed; /* the verifier refuses to load the argument */
+	bool is_string;     /* the value is the address of a text */
+	struct member member;
+};
+
+/*
+ * The list of --show: members of the structs behind arguments, which the entries of functions show beside the arguments.
+ * A function shows those that its own types have.
+ */
+struct shown {
+	struct shown_name names[SHOWN_MEMBER_MAX];
+	uint32_t cnt;
+	char *text; /* has the names */
+	/* by shown_resolve: */
+	struct shown_read *reads; /* in the order of functions and names */
+	size_t read_cnt;
+	size_t read_cap;
+};
+
+/* shown_parse - add the members of the list @text to @shown, or make it. Return: NULL, or the complaint that follows
+ * "'TEXT' ", valid until the next call.
+ */
+const char *shown_parse(struct shown **shown, const char *text);
+void shown_free(struct shown *shown);
+
+/*
+ * shown_resolve - find the members that @func has, and add their types to @types as those of the next function, @func_id: its
+ * arguments are the members.
+ *
+ * Functions come in the order of their ids, from 0 on; 0 forgets all. Return: 0, -ENOMEM or -E2BIG.
+ */
+int shown_resolve(struct shown *shown, struct proto_table *types, const struct kbtf *kb,
+		  const struct kbtf_func *func, uint32_t func_id);
+
+/* shown_unfound - the first member that no function has; NULL: none. */
+const struct shown_name *shown_unfound(const struct shown *shown);
+
+/* shown_word_cnt - the number of words of the function's members and their states (NFG_VALUE_SHOWN); 0: it has none. */
+uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id);
+
+#define SHOWN_INSN_MAX 1024u
+
+/*
+ * shown_code - compile the reading of a function's members to a BPF function, for programs at its entry.
+ *
+ * Its arguments are the program's context and the address of shown_word_cnt words, which it fills. All reads behind the
+ * argument go through helpers, so a bad address is noticed, and the verifier need not know the types. It has no loop, and
+ * uses 24 bytes of stack. @insns: room for SHOWN_INSN_MAX. Return: the number of instructions.
+ */
+uint32_t shown_code(const struct shown *shown, uint32_t func_id, struct bpf_insn *insns);
+
+#endif
