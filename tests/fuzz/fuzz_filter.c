@@ -1,5 +1,6 @@
-/* --filter: any text is refused with a reason, or its instructions say what filter_eval says. */
+/* --filter, --show: any text is refused with a reason, or its instructions say what filter_eval says, or fit. */
 #include "fuzz.h"
+#include "filter/shown.h"
 #include "../unit/machine.c"
 #include "../unit/random.c"
 #include "../unit/test_filter.c"
@@ -18,6 +19,23 @@ static void check_calls(const struct filter *filter, uint32_t func_id, struct fu
 			ctx[j] = i ? fuzz_take(&in, 8) - (uint64_t)i : call[j];
 		CHECK(filter_eval(filter, table, func_id, ctx) == run_call(insns, cnt, ctx));
 	}
+}
+
+static void check_shown(const char *text)
+{
+	struct shown *shown = NULL;
+	const char *wrong = shown_parse(&shown, text);
+
+	CHECK(!wrong || (*wrong && !strchr(wrong, '\n')));
+	CHECK(wrong || (shown->cnt && shown->cnt <= SHOWN_MEMBER_MAX));
+	for (uint32_t i = 0; !wrong && i < shown->cnt; i++) {
+		const struct shown_name *name = &shown->names[i];
+
+		CHECK(name->name.len && name->path.len);
+		CHECK(name->name.len + name->path.len == name->text.len);
+		CHECK(memmem(text, strlen(text), name->text.ptr, name->text.len));
+	}
+	shown_free(shown);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -42,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	CHECK(!wrong || (*wrong && !strchr(wrong, '\n')));
 	if (!wrong)
 		filter_free(filter);
+	check_shown(text);
 	free(text);
 	return 0;
 }

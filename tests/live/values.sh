@@ -288,6 +288,14 @@ test_members_recorded()
 	members_are_shown out '' '' '' ''
 	expect 0 json netfgraph report rec --format json >json
 	expect_count 9 '"func":"loopback_xmit".*"args":\{"skb.len":106,"skb.dev.name":"lo"\}' json
+	# texts of calls that are open while others are shown, too
+	expect_count 9 '"func":"udp_sendmsg".*"sk.sk_prot.name":"UDP".*"sk.sk_user_data:sock.sk_mark":"\(null\)"\}' json
+	for format in perfetto chrome html otlp; do
+		expect 0 "$format" netfgraph report rec --format $format >as
+		expect_line 'sk.sk_prot.name.*UDP' as
+		expect_line 'skb.dev.name.*lo' as
+	done
+	expect_count 9 '"key":"netfgraph.arg.skb.len","value":\{"intValue":"106"\}' as
 }
 
 # Numbers in network order, addresses, bits, elements, wrong pointers.

@@ -109,3 +109,44 @@ TEST(tree_absurd_rows)
 	list.rows[1].cpu = UINT32_MAX;
 	check_tree(plain, list, "4000:b< ");
 }
+
+static void on_end_of_values(void *ctx, struct calltask *task, struct call *call)
+{
+	(void)ctx;
+	(void)task;
+	CHECK(call->arg_cnt == 3);
+	for (uint32_t i = 0; i < call->arg_cnt; i++)
+		strbuf_printf(&out, "%.*s=%.*s ", (int)call->args[i].name.len,
+			      call->args[i].name.ptr, (int)call->args[i].text.len,
+			      call->args[i].text.ptr);
+}
+
+/* A call's values are written when it returns; texts of some end with the row of its entry. */
+TEST(tree_keeps_texts_that_end_with_their_row)
+{
+	const struct calltree_config config = { .end = on_end_of_values };
+	struct row_list list = rows_of("100 a{ 110 b{ 120 }b;10 130 }a;30");
+	char texts[2][40];
+	struct calltree *ct;
+
+	CHECK(!calltree_new(&ct, &config));
+	for (size_t i = 0; i < list.cnt; i++) {
+		const struct value values[] = {
+			{ .name = TEXT("dev"), .text = { texts[0], 4 }, .is_brief = true },
+			{ .name = TEXT("state"), .text = TEXT("UP") },
+			{ .name = TEXT("to"), .text = { texts[1], 7 }, .is_brief = true },
+		};
+
+		snprintf(texts[0], sizeof(texts[0]), "eth%zu", i);
+		snprintf(texts[1], sizeof(texts[1]), "1.2.3.%zu", i);
+		if (list.rows[i].kind == ROW_ENTRY) {
+			list.rows[i].args = values;
+			list.rows[i].arg_cnt = 3;
+		}
+		CHECK(!calltree_row(ct, &list.rows[i]));
+	}
+	calltree_finish(ct);
+	calltree_free(ct);
+	strbuf_char(&out, '\0');
+	CHECK_STR(out.ptr, "dev=eth1 state=UP to=1.2.3.1 dev=eth0 state=UP to=1.2.3.0 ");
+}

@@ -604,7 +604,27 @@ static void text_follow(struct text *text, const struct row *row, char *bytes)
 		text->ptr = bytes + row->args_text.len + (text->ptr - row->note.ptr);
 }
 
-/* Copy the values of the entry of @call, which end with @row. Texts of values that come from events stay. */
+/* The bytes of texts that end with @row. */
+static size_t brief_len(const struct row *row)
+{
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < row->arg_cnt; i++)
+		len += row->args[i].is_brief ? row->args[i].text.len : 0;
+	return len;
+}
+
+static void keep_brief(struct value *args, uint32_t cnt, char *bytes)
+{
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (!args[i].is_brief)
+			continue;
+		args[i].text = text_keep(bytes, args[i].text);
+		bytes += args[i].text.len;
+	}
+}
+
+/* Copy the values of the entry of @call, which end with @row. Other texts of values that come from events stay. */
 static int call_keep(struct calltask *task, struct call *call, const struct row *row)
 {
 	struct callstore *store = &task->stores[call->depth];
@@ -616,7 +636,8 @@ static int call_keep(struct calltask *task, struct call *call, const struct row 
 
 	if (!args_bytes && !row->caller && !text_len)
 		return 0;
-	if (VEC_RESERVE(store->bytes, store->cap, sizeof(*caller) + args_bytes + text_len)) {
+	if (VEC_RESERVE(store->bytes, store->cap,
+			sizeof(*caller) + args_bytes + text_len + brief_len(row))) {
 		call->arg_cnt = 0;
 		call->caller = NULL;
 		call->args_text.len = 0;
@@ -632,6 +653,7 @@ static int call_keep(struct calltask *task, struct call *call, const struct row 
 	if (args_bytes)
 		memcpy(args, row->args, args_bytes);
 	call->args = args;
+	keep_brief(args, row->arg_cnt, bytes + text_len);
 	if (!text_len)
 		return 0;
 	call->args_text = text_keep(bytes, row->args_text);

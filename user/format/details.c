@@ -130,8 +130,9 @@ struct told {
 
 struct notes {
 	struct notes_config config;
-	struct value args[PROTO_ARG_MAX + SHOWN_MEMBER_MAX];
-	struct proto_texts texts; /* of a tracepoint's fields */
+	struct value
+		args[2 * PROTO_ARG_MAX]; /* arguments, and members: a recording may claim as many */
+	struct proto_texts texts;        /* of a tracepoint's fields */
 	struct value ret;
 	struct caller caller;
 	struct caller frames[NFG_STACK_FRAMES + 2];
@@ -336,7 +337,7 @@ static void put_members(struct notes *nt, struct row *row, const struct call_val
 					  call->shown_cnt - 1u, &nt->config.style, NULL, NULL,
 					  &nt->texts, values);
 
-	for (uint32_t i = 0; i < cnt && i < SHOWN_MEMBER_MAX; i++) {
+	for (uint32_t i = 0; i < cnt; i++) {
 		char *bytes = nt->texts.bytes[i];
 
 		if (values[i].text.ptr == bytes) {
@@ -344,8 +345,9 @@ static void put_members(struct notes *nt, struct row *row, const struct call_val
 			clean_text(bytes);
 		}
 		put_state(&values[i], call->shown[0] >> i * NFG_SHOWN_BITS & 3, bytes);
+		values[i].is_brief = values[i].text.ptr == bytes;
 	}
-	row->arg_cnt += cnt < SHOWN_MEMBER_MAX ? cnt : SHOWN_MEMBER_MAX;
+	row->arg_cnt += cnt;
 }
 
 /* Return: how many comments there are. */

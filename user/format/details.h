@@ -40,7 +40,7 @@ void notes_free(struct notes *nt);
  * Return: the number of comment rows that go before @row; @comments has room for NOTES_COMMENT_MAX. One has the
  * kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and again
  * when it changes or the packet is dropped. Values are valid until the next call, the texts in them as long as the
- * prototypes and callers.
+ * prototypes and callers, but for those that is_brief.
  */
 #define NOTES_COMMENT_MAX 2u
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);

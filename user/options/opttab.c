@@ -470,7 +470,7 @@ const struct opt_def opt_defs[] = {
 	  "it (skb.dev.ifindex) with a number, an errno name, an enumerator or a \"text\": == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
 	  "kernel decides when the call returns." },
 	{ 0, "show", "LIST", APPLY(shown, struct shown *, apply_show),
-	  OF(VERB_TRACE) | OF(VERB_RECORD) | OPT_LIVE_ONLY,
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LIST) | OPT_LIVE_ONLY,
 	  "Show members of the structs behind arguments, as further arguments of each function that has them: "
 	  "skb.len,sk.sk_state. ARGUMENT.MEMBER, with all that --filter knows: further members through pointers "
 	  "(skb.dev.name), elements (skb.cb[0]), another struct (sk:tcp_sock.snd_cwnd). Up to 8; repeatable. They are "

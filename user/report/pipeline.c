@@ -380,8 +380,8 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 			log_hint("%s", hint + 2);
 		return VERDICT_USAGE;
 	}
-	log_error("--show: none of the functions has an argument '%.*s' with types",
-		  (int)name->name.len, name->name.ptr);
+	log_error("--show: none of the functions has an argument '%.*s'", (int)name->name.len,
+		  name->name.ptr);
 	near = arguments_near(protos, name->name);
 	if (*near)
 		log_hint("did you mean %s?", near);

@@ -80,7 +80,8 @@ struct list_cost {
 	size_t module_func_cnt;  /* how many of them are in modules ... */
 	size_t prog_func_cnt;    /* ... and in BPF programs */
 	size_t extra_cnt;        /* how many of them kprobe.session takes besides tracing_multi */
-	size_t pair_cnt;         /* how many of them get fentry and fexit for --filter */
+	size_t pair_cnt;         /* how many of them get fentry and fexit for ... */
+	const char *pair_option; /* ... this option */
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
@@ -151,8 +152,8 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	if (cost->extra_cnt)
 		strbuf_printf(out, " but %zu, which kprobe.session takes", cost->extra_cnt);
 	if (cost->pair_cnt)
-		strbuf_printf(out, " but %zu, which get fentry and fexit for --filter",
-			      cost->pair_cnt);
+		strbuf_printf(out, " but %zu, which get fentry and fexit for %s", cost->pair_cnt,
+			      cost->pair_option);
 	strbuf_char(out, '\n');
 	plan_time(out, "attach", cost->bill.attach_us);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
@@ -243,6 +244,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.prog_func_cnt = functab_prog_cnt(tab),
 		.extra_cnt = shares.extra_cnt,
 		.pair_cnt = shares.pair_cnt,
+		.pair_option = shares.pair_option,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,

@@ -32,8 +32,7 @@ static uint32_t cpu_cnt(void)
 	return cnt > 0 ? (uint32_t)cnt : 1;
 }
 
-/* The number of functions that have members (--show). */
-static size_t member_cnt(const struct opts *opts, const struct functab *tab)
+size_t plan_member_cnt(const struct opts *opts, const struct functab *tab)
 {
 	size_t cnt = 0;
 
@@ -59,7 +58,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.func_cnt = tab ? tab->cnt : 0,
 		.func_max = tab ? functab_max(tab) : 0,
 		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
-		.member_cnt = tab ? member_cnt(opts, tab) : 0,
+		.member_cnt = tab ? plan_member_cnt(opts, tab) : 0,
 		.prog_cnt = tab ? functab_prog_cnt(tab) : 0,
 		.cpu_cnt = cpu_cnt(),
 		.thread_cnt = host_thread_cnt(),

@@ -18,6 +18,9 @@
 struct facts;
 struct functab;
 
+/* plan_member_cnt - the number of functions that have members of --show, after details_funcs has found these. */
+size_t plan_member_cnt(const struct opts *opts, const struct functab *tab);
+
 /*
  * plan_attach_want - the attach requirements of these options on the kernel of @facts.
  *

@@ -113,16 +113,20 @@ struct planner {
 	struct attach_plan plan; /* by shares_for */
 };
 
-/* Find the functions that have everything that --filter names. */
-static int check_filter(void *ctx, struct functab *tab)
+/* Find the functions that have everything that --filter names, or members of --show. */
+static int check_values(void *ctx, struct functab *tab)
 {
 	const struct planner *planner = ctx;
-	const struct details_want want = { .has_filter = true };
+	const struct details_want want = { .has_filter = true,
+					   .has_members = planner->opts->shown != NULL,
+					   .shown = planner->opts->shown };
 	struct details details;
 	int err = details_init(&details, &want, NULL);
 
 	if (!err)
 		err = details_funcs(&details, tab, planner->facts->kbtf);
+	if (!err)
+		err = start_setup_check_members(planner->opts, details.protos);
 	if (!err)
 		err = start_setup_check_filter(planner->opts, tab, details.protos,
 					       planner->facts->kbtf);
@@ -142,6 +146,7 @@ static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shar
 	want->func_cnt = tab->cnt;
 	want->extra_cnt = functab_extra_cnt(tab);
 	want->prog_cnt = functab_prog_cnt(tab);
+	want->member_cnt = plan_member_cnt(planner->opts, tab);
 	err = attach_plan_check_kernel(planner->facts->ksyms, &want->ids);
 	if (!err)
 		err = attach_plan_choose(plan, want);
@@ -183,7 +188,7 @@ static int list_with(struct facts *facts, const struct opts *opts, struct tablew
 		.ksyms = facts->ksyms,
 		.is_verbose = log_verbosity() > 0,
 		.plan = opts->list_plan ? &plan : NULL,
-		.check = opts->filter ? check_filter : NULL,
+		.check = opts->filter || opts->shown ? check_values : NULL,
 		.check_ctx = &planner,
 		.table = w,
 	};

@@ -83,6 +83,7 @@ struct value {
 	enum value_kind kind : 8;
 	enum value_form form : 8;
 	bool has_equals; /* written with "=", although it has no name */
+	bool is_brief;   /* text ends with the row: keep a copy */
 };
 
 /* Where a call returns to. */
