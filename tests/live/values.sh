@@ -290,7 +290,7 @@ test_members_recorded()
 	expect_count 9 '"func":"loopback_xmit".*"args":\{"skb.len":106,"skb.dev.name":"lo"\}' json
 	# texts of calls that are open while others are shown, too
 	expect_count 9 '"func":"udp_sendmsg".*"sk.sk_prot.name":"UDP".*"sk.sk_user_data:sock.sk_mark":"\(null\)"\}' json
-	for format in perfetto chrome html otlp; do
+	for format in perfetto chrome otlp; do
 		expect 0 "$format" netfgraph report rec --format $format >as
 		expect_line 'sk.sk_prot.name.*UDP' as
 		expect_line 'skb.dev.name.*lo' as

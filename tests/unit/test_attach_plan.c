@@ -90,6 +90,7 @@ static bool set_word(const char *word)
 	       sscanf(word, "extra=%zu", &want.extra_cnt) == 1 ||
 	       sscanf(word, "progs=%zu", &want.prog_cnt) == 1 ||
 	       sscanf(word, "max=%zu", &want.func_max) == 1 ||
+	       sscanf(word, "members=%zu", &want.member_cnt) == 1 ||
 	       sscanf(word, "threads=%lu", &want.thread_cnt) == 1 ||
 	       sscanf(word, "cpus=%u", &want.cpu_cnt) == 1 ||
 	       sscanf(word, "kfunc=%u", &want.ids.session_kfunc) == 1 ||
@@ -175,6 +176,27 @@ TEST(kprobe_takes_what_would_be_slow)
 	CHECK(best("large session multi kprobe addresses funcs=30000 extra=28000") == ATTACH_MULTI);
 	want.mode = ATTACH_PAIR;
 	CHECK(!attach_is_fast(&want));
+}
+
+/* Members (--show) take programs of their own: of all functions if many have them, else of those. */
+TEST(members_take_pairs)
+{
+#define MANY "large session kprobe addresses values funcs=100 "
+	CHECK(best(MANY "members=25") == ATTACH_PAIR);
+	CHECK(best(MANY "members=24") == ATTACH_KPROBE);
+	CHECK(best(MANY "members=25 preempt=on") == ATTACH_KPROBE);
+	CHECK(best(MANY "members=25 extra=1") == ATTACH_KPROBE);
+	CHECK(best(MANY "multi members=100") == ATTACH_MULTI);
+	CHECK(is_planned(MANY "members=1", ATTACH_KPROBE, ATTACH_PAIR) && plan.members_by_pair);
+	CHECK(is_planned(MANY "members=1 =kprobe", ATTACH_KPROBE, ATTACH_PAIR));
+	CHECK(is_planned(MANY "members=100", ATTACH_PAIR, ATTACH_AUTO) && !plan.members_by_pair);
+	CHECK(is_planned(MANY "", ATTACH_KPROBE, ATTACH_PAIR) && !plan.members_by_pair);
+	CHECK(attach_plan_shares(&plan, &want, 0).pair_cnt == 0);
+	CHECK(is_planned(MANY "members=7", ATTACH_KPROBE, ATTACH_PAIR));
+	CHECK(attach_plan_shares(&plan, &want, 0).pair_cnt == 7);
+	/* calls of those would be missed */
+	CHECK(!is_refused(MANY "preempt=on =complete"));
+	CHECK(is_refused(MANY "members=1 preempt=on =complete"));
 }
 
 /* A page for each thread of the host: as much as anybody may spend without being asked. */

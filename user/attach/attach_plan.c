@@ -15,7 +15,10 @@
 #include "kernel/release.h"
 
 /* Limit for attaching without confirmation by the user. */
-#define SINGLY_US_MAX   120000000u
+#define SINGLY_US_MAX 120000000u
+
+/* One function with members counts as much as so many others when they are attached. */
+#define MEMBER_SHARE    4
 
 #define HOOKS_MIN_BYTES (32u << 20)
 
@@ -207,6 +210,16 @@ static bool wants_all_calls(const struct attach_want *want)
 	return want->mode != ATTACH_CHEAP && want->preemption != PREEMPTION_OFF;
 }
 
+/*
+ * Whether so many functions have members (--show) that programs for each function are attached sooner: beside links at kprobes,
+ * a pair takes several times as long.
+ */
+static bool is_sooner_by_pair(const struct attach_want *want)
+{
+	return want->func_cnt - want->prog_cnt <= MEMBER_SHARE * want->member_cnt &&
+	       !want->extra_cnt && !want->in_windows;
+}
+
 /* A program for each function costs less per call, so a small number of functions gets these. */
 enum attach_mode attach_mode_best(const struct attach_want *want)
 {
@@ -214,7 +227,8 @@ enum attach_mode attach_mode_best(const struct attach_want *want)
 	const size_t func_cnt = want->func_cnt - want->prog_cnt;
 	const enum attach_mode other = by_trampoline_best(want);
 	const struct attach_way *way = attach_way(other);
-	const bool takes_long = func_cnt - want->extra_cnt > way->func_max ||
+	const bool takes_long = (func_cnt - want->extra_cnt > way->func_max &&
+				 (way->is_shared || !is_sooner_by_pair(want))) ||
 				(!way->is_shared && (want->extra_cnt || want->in_windows));
 
 	if (want->prog_cnt && !func_cnt)
