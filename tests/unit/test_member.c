@@ -526,7 +526,7 @@ static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *s
 {
 	static struct bpf_insn insns[SHOWN_INSN_MAX];
 	static char text[500];
-	uint64_t words[1 + NFG_SHOWN_WORDS];
+	uint64_t words[1 + NFG_SHOWN_WORDS] = { 0 };
 	struct value values[SHOWN_MEMBER_MAX];
 	const struct proto_style style = { 0 };
 	struct proto_table *types = NULL;
@@ -540,10 +540,16 @@ static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *s
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK(!shown_resolve(shown, types, fake.kb, &funcs[i], i));
 	CHECK(!shown_unfound(shown) && !shown_word_cnt(shown, 1));
-	cnt = shown_code(shown, 0, insns);
-	CHECK(cnt <= SHOWN_INSN_MAX);
-	check_reached(insns, cnt);
-	run_shown(insns, cnt, ctx, words, shown_word_cnt(shown, 0));
+	for (int is_direct = 0; is_direct < 2; is_direct++) {
+		uint64_t before[1 + NFG_SHOWN_WORDS];
+
+		memcpy(before, words, sizeof(words));
+		cnt = shown_code(shown, 0, is_direct, insns);
+		CHECK(cnt <= SHOWN_INSN_MAX);
+		check_reached(insns, cnt);
+		run_shown(insns, cnt, ctx, words, shown_word_cnt(shown, 0));
+		CHECK(!is_direct || !memcmp(before, words, 8 * shown_word_cnt(shown, 0)));
+	}
 	*states = words[0];
 	cnt = proto_fields(types, 0, words + 1, shown_word_cnt(shown, 0) - 1, &style, NULL, NULL,
 			   &texts, values);

@@ -148,28 +148,49 @@ static int end_attach(struct attach *at, const struct bpfobj *obj,
 	return copy_attach(&at->progs, &at->links, obj, tmpl, spec);
 }
 
-/* end_attach with the conditions of --filter for that end, at a start function. */
-static int filtered_attach(struct attach *at, const struct bpfobj *obj,
-			   const struct loader_template *tmpl, struct template_spec *spec,
-			   bool is_start)
+/*
+ * Attach one end with the code that is its own: the conditions of --filter at a start function, and at the entry the members of
+ * --show. @is_direct: members are loaded, not read by the helper.
+ */
+static int own_end_attach(struct attach *at, const struct bpfobj *obj,
+			  const struct loader_template *tmpl, struct template_spec *spec,
+			  bool is_start, bool is_direct)
 {
 	const struct filter *filter = is_start ? obj->config.call_filter : NULL;
-	const enum filter_end end = spec->ends == TEMPLATE_ENTRY ? FILTER_AT_ENTRY : FILTER_AT_EXIT;
+	const enum filter_end end =
+		spec->ends == TEMPLATE_ENTRY ? FILTER_AT_ENTRY : FILTER_AT_EXIT;
 	struct bpf_insn code[FILTER_INSN_MAX];
+	struct bpf_insn show[SHOWN_INSN_MAX];
 	int err;
 
 	spec->code = code;
 	spec->code_cnt = 0;
 	if (filter)
 		spec->code_cnt = filter_code(filter, obj->config.protos, spec->func_id, end,
-					     spec->arg_cnt, true, code);
+					     spec->arg_cnt, is_direct, code);
+	spec->show = show;
+	spec->shown_cnt = 0;
+	spec->show_cnt = 0;
+	if (obj->config.shown && end == FILTER_AT_ENTRY)
+		spec->shown_cnt = shown_word_cnt(obj->config.shown, spec->func_id);
+	if (spec->shown_cnt)
+		spec->show_cnt = shown_code(obj->config.shown, spec->func_id, is_direct, show);
 	err = end_attach(at, obj, tmpl, spec);
-	if ((err == -EACCES || err == -EINVAL) && spec->code_cnt && filter->member_cnt) {
-		/* the verifier knows a type otherwise than we do */
-		spec->code_cnt = filter_code(filter, obj->config.protos, spec->func_id, end,
-					     spec->arg_cnt, false, code);
-		err = end_attach(at, obj, tmpl, spec);
-	}
+	spec->code = spec->show = NULL;
+	return err;
+}
+
+/* If the verifier knows a type otherwise than we do, members are read in the other way. */
+static int each_end_attach(struct attach *at, const struct bpfobj *obj,
+			   const struct loader_template *tmpl, struct template_spec *spec,
+			   bool is_start)
+{
+	const struct filter *filter = is_start ? obj->config.call_filter : NULL;
+	int err = own_end_attach(at, obj, tmpl, spec, is_start, true);
+
+	if ((err == -EACCES || err == -EINVAL) &&
+	    (spec->shown_cnt || (filter && filter->member_cnt)))
+		err = own_end_attach(at, obj, tmpl, spec, is_start, false);
 	return err;
 }
 
@@ -191,24 +212,17 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,
 	};
-	struct bpf_insn show[SHOWN_INSN_MAX];
 	bool is_start = bpfobj_is_start(obj, func);
 	int err;
 
 	if (spec.way->has_both_ends)
 		return end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec);
 	spec.ends = TEMPLATE_EXIT;
-	err = filtered_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec, is_start);
+	err = each_end_attach(at, obj, is_start ? &ends->start_exit : &ends->exit, &spec, is_start);
 	if (err)
 		return err;
 	spec.ends = TEMPLATE_ENTRY;
-	if (obj->config.shown)
-		spec.shown_cnt = shown_word_cnt(obj->config.shown, func_id);
-	if (spec.shown_cnt) {
-		spec.show = show;
-		spec.show_cnt = shown_code(obj->config.shown, func_id, show);
-	}
-	err = filtered_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec,
+	err = each_end_attach(at, obj, is_start ? &ends->start_entry : &ends->entry, &spec,
 			      is_start);
 	if (err) /* the exit program stays open until the end: a task may be about to call it */
 		fd_list_cut(&at->links, at->links.cnt - 1);

@@ -328,6 +328,7 @@ enum label { LABEL_NULL = 1, LABEL_FAULT, LABEL_CUT, LABEL_END, LABEL_CNT };
 struct coder {
 	struct bpf_insn *insns;
 	uint32_t cnt;
+	bool is_direct;
 	uint32_t begin; /* of the member's code */
 	uint32_t labels[LABEL_CNT];
 };
@@ -388,7 +389,7 @@ static void emit_steps(struct coder *c, const struct shown_read *read, uint8_t s
 {
 	const int32_t arg_at = (int32_t)(read->arg_idx * WORD_BYTES);
 
-	if (read->is_arg_probed) {
+	if (read->is_arg_probed || !c->is_direct) {
 		emit_read(c, R_CTX, (uint32_t)arg_at, WORD_BYTES, BPF_REG_10, TEXT_AT,
 			  BPF_FUNC_probe_read_kernel);
 		emit_load(c, R_AT, BPF_REG_10, TEXT_AT);
@@ -513,9 +514,10 @@ static void emit_member(struct coder *c, const struct shown_read *read, uint32_t
 	resolve_jumps(c);
 }
 
-uint32_t shown_code(const struct shown *shown, uint32_t func_id, struct bpf_insn *insns)
+uint32_t shown_code(const struct shown *shown, uint32_t func_id, bool is_direct,
+		    struct bpf_insn *insns)
 {
-	struct coder c = { .insns = insns };
+	struct coder c = { .insns = insns, .is_direct = is_direct };
 	const size_t first = first_read(shown, func_id);
 	uint32_t word = 1;
 
