@@ -157,8 +157,7 @@ static int own_end_attach(struct attach *at, const struct bpfobj *obj,
 			  bool is_start, bool is_direct)
 {
 	const struct filter *filter = is_start ? obj->config.call_filter : NULL;
-	const enum filter_end end =
-		spec->ends == TEMPLATE_ENTRY ? FILTER_AT_ENTRY : FILTER_AT_EXIT;
+	const enum filter_end end = spec->ends == TEMPLATE_ENTRY ? FILTER_AT_ENTRY : FILTER_AT_EXIT;
 	struct bpf_insn code[FILTER_INSN_MAX];
 	struct bpf_insn show[SHOWN_INSN_MAX];
 	int err;
