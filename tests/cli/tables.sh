@@ -126,7 +126,7 @@ rows()
 can_list=no
 "$PROGRAM" list -T tcp_v4_rcv >"$dir/list" 2>/dev/null && can_list=yes # the kernel has types, and we may see them
 while read -r table columns words; do
-	case $table in list | plan) [ $can_list = yes ] || continue ;; esac
+	case $table in list | plan | events) [ $can_list = yes ] || continue ;; esac
 	# shellcheck disable=SC2086
 	"$PROGRAM" ${words//REC/$recordings} --format json >"$dir/json" 2>/dev/null
 	# shellcheck disable=SC2086
@@ -140,6 +140,7 @@ list host,func,module,chosen,reason list -v -T tcp_v4_rcv -T tcp_v4_connect -N t
 list host,func,module,chosen,reason list --preset tcp-connect
 plan host,functions,module_functions,program_functions,attach,attach_us,detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes,datagram_calls,others_kept_pct list --plan -T tcp_v4_rcv
 presets preset,description,starts list --presets
+events host,system,event,fields list -e skb:kfree_skb -e irq:*
 info file,host,begin,values,lost_ring_full,calls info REC/made-0.rec
 diff func,module,count_a,count_b,p99_ns_b,traced_a diff REC/left-0.rec REC/made-0.rec
 stages host,stage,packets,p50_ns,p90_ns,p99_ns,max_ns,first_seen,last_seen,not_told_apart latency --by stage --input tests/golden/stages/tcp-7.2.rec

@@ -242,6 +242,44 @@ test_all()
 	expect_line '/\* net_dev_queue: dev=lo skbaddr=0x[0-9a-f]+ len=[0-9]+' out
 }
 
+# A module's tracepoint, by the types of the module: as many messages as were sent, and as the kernel's text has.
+test_module()
+{
+	case $(uname -r) in
+	5.10*)
+		modprobe vsock_loopback || skip 'no vsock here'
+		expect 3 'no types of modules' netfgraph list -e 'virtio_transport_*' 2>err
+		return
+		;;
+	esac
+	modprobe vsock_loopback || skip 'no vsock here'
+	expect 0 list netfgraph list -e 'vsock:*' >out
+	expect_line '^vsock:virtio_transport_alloc_pkt: src_cid src_port dst_cid dst_port len type op flags' out
+	[ -d $tracing/events/skb ] || mount -t tracefs tracefs $tracing
+	echo >$tracing/trace
+	echo 1 >$tracing/events/vsock/virtio_transport_alloc_pkt/enable
+	expect 0 trace netfgraph -e vsock:virtio_transport_alloc_pkt -T __sys_sendto -o out -- taskset 1 workload vsock 37 2>err
+	echo 0 >$tracing/events/vsock/virtio_transport_alloc_pkt/enable
+	cat err
+	expect_lossless err
+	[ "$(grep -c 'len=64 type=STREAM op=RW' $tracing/trace)" -eq 37 ] || fail 'the kernel has other messages'
+	expect_count 37 '\|  +/\* virtio_transport_alloc_pkt: src_cid=0x1 src_port=0x[0-9a-f]+ dst_cid=0x1 dst_port=0x1388 len=0x40 type=0x1 op=0x5 .*\*/$' out
+	expect_count 37 '^ 0\)  .*\|  __sys_sendto\(\) \{$' out
+	modprobe -r vsock_loopback || fail 'the module cannot be unloaded'
+}
+
+# Without a function there is no place for an event, and one line says so.
+test_alone()
+{
+	expect 3 trace netfgraph -e skb:kfree_skb -N '*' -- true 2>err
+	expect_line '^netfgraph: no function left to trace$' err
+	expect_line '^hint: -e shows tracepoints between calls, so a function must be traced, too' err
+	[ "$(wc -l <err)" -eq 2 ] || fail "$(wc -l <err) lines"
+	expect 0 'default functions' netfgraph -e sock:inet_sock_set_state -o out -- taskset 1 workload tcp 3 2>err
+	cat err
+	expect_count_guarded 3 '/\* inet_sock_set_state: .* oldstate=TCP_SYN_SENT newstate=TCP_ESTABLISHED \*/$' out err
+}
+
 test_unknown()
 {
 	expect 3 trace netfgraph -e skb:kfree_skbs -T __sys_sendto -- true 2>err
@@ -249,4 +287,4 @@ test_unknown()
 	expect_line '^hint: did you mean .*skb:kfree_skb' err
 }
 
-run_tests each_drop scope packets start_functions kernels_text all -- recorded unknown
+run_tests each_drop scope packets start_functions kernels_text module all -- alone recorded unknown

@@ -255,6 +255,25 @@ TEST(events_that_name_nothing_of_ours_are_ignored)
 	CHECK(tick(1000, 900000, 0) == GOVERNOR_STOP);
 }
 
+/* Tracepoints cost what their records take, and are no calls of the functions with their numbers. */
+TEST(tracepoints_are_charged)
+{
+	governed_start(20, 0);
+	for (int i = 0; i < 3; i++) {
+		for (int at = 0; at < 500; at++)
+			event(EVENT_POINT, 2);
+		CHECK(after("3*10", 100, 30000, 0) == (i < 2 ? GOVERNOR_FINE : GOVERNOR_LEAVE_OUT));
+		CHECK(i < 2 || share_pct() == 30);
+	}
+	CHECK_STR(left_out(), "3");
+	governed_start(20, 0);
+	for (int i = 0; i < 3; i++) {
+		for (int at = 0; at < 500; at++)
+			event(EVENT_POINT, 2);
+		CHECK(after("0*1", 100, 30000, 0) == (i < 2 ? GOVERNOR_FINE : GOVERNOR_STOP));
+	}
+}
+
 /* A packet's tree: six events, or five that are UNSURE and an end that is a verdict. */
 static void packet(uint8_t verdict)
 {

@@ -91,6 +91,10 @@ static struct btf *small_kernel(void)
 	proto = proto_begin(btf, ptr);
 	param(btf, "skb", skb);
 	point_end(btf, "net_dev_queue", proto);
+	proto = proto_begin(btf, ptr);
+	for (char name[] = "a"; name[0] <= 'n'; name[0]++)
+		param(btf, name, u32);
+	point_end(btf, "wide", proto);
 	return btf;
 }
 
@@ -152,7 +156,7 @@ TEST(patterns_match_system_and_name)
 	CHECK_STR(found("skb:kfree_skb"), "skb:kfree_skb");
 	CHECK_STR(found("kfree_skb"), "skb:kfree_skb");
 	CHECK_STR(found("irq:*"), "irq:softirq_raise");
-	CHECK_STR(found("*"), "my_own irq:softirq_raise net:net_dev_queue skb:kfree_skb");
+	CHECK_STR(found("*"), "my_own wide irq:softirq_raise net:net_dev_queue skb:kfree_skb");
 	CHECK_STR(found("*:my_own"), "my_own");
 	CHECK_STR(found("tcp:kfree_skb"), "-tcp:kfree_skb");
 	CHECK(strstr(tracepoint_suggest(kb, "skb:kfree_skbs"), "skb:kfree_skb"));
@@ -218,6 +222,70 @@ TEST(arguments_are_the_fields_of_others)
 
 	CHECK(point_of("my_own", true)->word_cnt == 2);
 	CHECK_STR(fields(0, words, 2), "x: skb=0x0 number=0x11");
+}
+
+/* There is room for twelve words: what does not fit is counted. */
+TEST(fields_without_room_are_counted)
+{
+	struct bpf_insn insns[TRACEPOINT_INSN_MAX];
+	uint64_t words[NFG_VALUE_ARG_CNT] = { [11] = 17 };
+	const struct tracepoint *tp = point_of("wide", true);
+
+	CHECK(tp->word_cnt == 12 && tp->read_cnt == 12 && tp->cut_cnt == 2);
+	CHECK(tracepoint_code(tp, 4711, insns) < TRACEPOINT_INSN_MAX);
+	CHECK_STR(fields(0, words, 12),
+		  "x: a=0x0 b=0x0 c=0x0 d=0x0 e=0x0 f=0x0 g=0x0 h=0x0 i=0x0 j=0x0 k=0x0 l=0x11");
+	CHECK(!point_of("my_own", true)->cut_cnt);
+}
+
+/* Names by the strings of BTF files alone; what is no such file has none. */
+static char named[200];
+
+static void note_name(void *ctx, const char *full_name)
+{
+	(void)ctx;
+	snprintf(named + strlen(named), sizeof(named) - strlen(named), "%s ", full_name);
+}
+
+static void write_file(const char *dir, const char *name, const void *data, size_t bytes)
+{
+	char where[64];
+	FILE *file;
+
+	snprintf(where, sizeof(where), "%s/%s", dir, name);
+	file = fopen(where, "w");
+	CHECK(file && fwrite(data, 1, bytes, file) == bytes);
+	fclose(file);
+}
+
+TEST(names_are_found_in_files)
+{
+	char dir[] = "/tmp/nfg-btf-XXXXXX";
+	char where[64];
+	struct btf *btf = small_kernel();
+	uint32_t bytes;
+	const void *data = btf__raw_data(btf, &bytes);
+
+	CHECK(mkdtemp(dir) != NULL);
+	write_file(dir, "short", data, 8);
+	write_file(dir, "text", "btf_trace_none, and more text than the header of a file has", 58);
+	tracepoint_names(dir, note_name, NULL);
+	CHECK_STR(named, "");
+	write_file(dir, "cut", data, bytes - 1);
+	tracepoint_names(dir, note_name, NULL);
+	CHECK_STR(named, "");
+	write_file(dir, "whole", data, bytes);
+	tracepoint_names(dir, note_name, NULL);
+	CHECK_STR(named, "skb:kfree_skb irq:softirq_raise my_own net:net_dev_queue wide ");
+	tracepoint_names("/nonexistent", note_name, NULL);
+	for (const char *const *name =
+		     (const char *const[]){ "short", "text", "cut", "whole", NULL };
+	     *name; name++) {
+		snprintf(where, sizeof(where), "%s/%s", dir, *name);
+		unlink(where);
+	}
+	rmdir(dir);
+	btf__free(btf);
 }
 
 TEST(names_take_two_words)

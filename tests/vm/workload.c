@@ -29,6 +29,7 @@ static const struct command commands[] = {
 	{ "same-ports", "N", 1000000, run_same_ports,
 	  "N datagrams and as many round trips over TCP, IPv4 and IPv6, always from the same ports to the same" },
 	{ "unix", "[N]", 100000000, run_unix, "N round trips over a socketpair" },
+	{ "vsock", "[N]", 1000000, run_vsock, "N messages over AF_VSOCK, within this host" },
 	{ "recv-block", "MS", 600000, run_recv_block, "one recv that takes MS milliseconds (UDP)" },
 	{ "recv-block-unix", "MS", 600000, run_recv_block_unix, "the same with a socketpair" },
 	{ "connect-refused", "[N]", 1000000, run_connect_refused, "N connects that are refused" },

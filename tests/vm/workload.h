@@ -64,6 +64,7 @@ int run_udp6(unsigned long n);
 int run_bound(unsigned long seconds);
 int run_same_ports(unsigned long n);
 int run_unix(unsigned long n);
+int run_vsock(unsigned long n);
 int run_recv_block(unsigned long ms);
 int run_recv_block_unix(unsigned long ms);
 int run_connect_refused(unsigned long n);

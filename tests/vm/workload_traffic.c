@@ -1,6 +1,7 @@
 /* The commands that send and receive: TCP, UDP, UNIX sockets, and what sleeps in them. */
 #include "workload.h"
 
+#include <linux/vm_sockets.h>
 #include <netinet/tcp.h>
 #include <pty.h>
 
@@ -184,6 +185,35 @@ int run_unix(unsigned long n)
 	close(fd[0]);
 	close(fd[1]);
 	say("unix: %lu round trips", n);
+	return 0;
+}
+
+/*
+ * vsock: one task, whose socket is connected to another of this host; per round one send and one recv of 64 bytes. The module
+ * vsock_loopback has to be loaded.
+ */
+int run_vsock(unsigned long n)
+{
+	struct sockaddr_vm addr = { .svm_family = AF_VSOCK,
+				    .svm_cid = VMADDR_CID_LOCAL,
+				    .svm_port = 5000 };
+	int listener = new_socket(AF_VSOCK, SOCK_STREAM);
+	int near = new_socket(AF_VSOCK, SOCK_STREAM);
+	int far;
+
+	if (bind(listener, (struct sockaddr *)&addr, sizeof(addr)) || listen(listener, 1) ||
+	    connect(near, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("a connection over vsock");
+	far = accept_one(listener);
+	for (unsigned long i = 0; i < n; i++) {
+		send_msg(near);
+		if (!recv_msg(far))
+			fail_msg("recv: empty");
+	}
+	close(near);
+	close(far);
+	close(listener);
+	say("vsock: %lu messages", n);
 	return 0;
 }
 

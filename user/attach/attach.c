@@ -761,9 +761,10 @@ static int point_attach(struct point_links *at, const struct bpfobj *obj,
 {
 	struct bpf_insn code[TRACEPOINT_INSN_MAX];
 	const bool has_casts = obj->skel->rodata->cfg.has_casts;
-	const uint32_t cast_id = has_casts ? obj->config.want.ids.rdonly_cast : 0;
+	const uint32_t cast_id = has_casts && !tp->module ? obj->config.want.ids.rdonly_cast : 0;
 	const struct template_spec spec = {
 		.btf_id = tp->btf_id,
+		.btf_fd = tp->btf_fd,
 		.func_id = id,
 		.arg_kind = tp->arg_kind,
 		.arg_idx = tp->arg_idx,

@@ -424,6 +424,29 @@ void kbtf_free(struct kbtf *kb)
 	free(kb);
 }
 
+bool kbtf_types_next(const struct kbtf *kb, size_t *at, struct kbtf_types *out)
+{
+	const size_t first = (*at)++;
+
+	if (!first) {
+		*out = (struct kbtf_types){ .btf = kb->base, .first_id = 1 };
+		return true;
+	}
+	for (size_t i = first - 1; i < kb->mod_cnt; i++) {
+		const struct btf_obj *mod = &kb->mods[i];
+
+		*at = i + 2;
+		if (mod->is_prog)
+			continue;
+		*out = (struct kbtf_types){ .btf = mod->btf,
+					    .module = mod->module,
+					    .fd = mod->fd,
+					    .first_id = btf__type_cnt(kb->base) };
+		return true;
+	}
+	return false;
+}
+
 const struct kbtf_func *kbtf_funcs(const struct kbtf *kb, size_t *cnt)
 {
 	*cnt = kb->func_cnt;

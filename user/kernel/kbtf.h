@@ -84,6 +84,21 @@ void kbtf_close_progs(struct kbtf *kb);
 /* kbtf_base - vmlinux's types. Borrowed; valid until kbtf_free. */
 const struct btf *kbtf_base(const struct kbtf *kb);
 
+/* Types of vmlinux, or of a module: its own follow those of vmlinux. All borrowed. */
+struct kbtf_types {
+	const struct btf *btf;
+	const char *module; /* NULL: vmlinux */
+	int fd;             /* 0 for vmlinux */
+	uint32_t first_id;  /* of its own types */
+};
+
+/*
+ * kbtf_types_next - iterate over vmlinux and the modules that have types. @at: 0 at first.
+ *
+ * Return: false: there are no more.
+ */
+bool kbtf_types_next(const struct kbtf *kb, size_t *at, struct kbtf_types *out);
+
 /* kbtf_struct_id - the id of vmlinux's struct @name; 0 if there is none. */
 uint32_t kbtf_struct_id(const struct kbtf *kb, const char *name);
 

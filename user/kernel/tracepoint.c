@@ -1,13 +1,17 @@
 #include "kernel/tracepoint.h"
 
 #include <bpf/btf.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parse.h"
+#include "base/strbuf.h"
 #include "base/suggest.h"
 #include "kernel/member.h"
 #include "kernel/probe.h"
@@ -37,9 +41,11 @@ static const struct tracepoint_system tracepoint_systems[] = {
 	  "neigh_cleanup_and_release neigh_create neigh_event_send_* neigh_timer_handler neigh_update*" },
 	{ "net", "napi_gro_* net_dev_* netif_receive_skb* netif_rx*" },
 	{ "netlink", "netlink_extack" },
+	{ "openvswitch", "ovs_*" },
 	{ "page_pool", "page_pool_*" },
 	{ "qdisc", "qdisc_*" },
 	{ "sched", "sched_*" },
+	{ "sctp", "sctp_*" },
 	{ "skb", "consume_skb kfree_skb skb_copy_datagram_iovec" },
 	{ "sock",
 	  "inet_sk_error_report inet_sock_set_state sk_data_ready sock_exceed_buf_limit sock_rcvqueue_full "
@@ -47,6 +53,7 @@ static const struct tracepoint_system tracepoint_systems[] = {
 	{ "tcp", "tcp_*" },
 	{ "timer", "hrtimer_* itimer_* tick_stop timer_*" },
 	{ "udp", "udp_*" },
+	{ "vsock", "virtio_transport_*" },
 	{ "workqueue", "workqueue_*" },
 	{ "xdp", "bpf_xdp_link_attach_failed mem_connect mem_disconnect mem_return_failed xdp_*" },
 };
@@ -275,27 +282,49 @@ static bool globs_have(const struct str_list *globs, struct tracepoint *tp, bool
 	return is_any;
 }
 
-static int points_find(struct tracepoint_list *out, const struct kbtf *kb,
-		       const struct str_list *globs, bool *has_hit)
+/* Call @visit with each tracepoint of the kernel and its modules until it returns an error. Return: that error, or 0. */
+static int each_point(const struct kbtf *kb, int (*visit)(void *ctx, const struct tracepoint *tp),
+		      void *ctx)
 {
-	const struct btf *btf = kbtf_base(kb);
-	const uint32_t cnt = btf__type_cnt(btf);
+	struct kbtf_types types;
+	int err = 0;
 
-	for (uint32_t id = 1; id < cnt; id++) {
-		const char *name = name_of_type(btf, id);
-		struct tracepoint tp = { .name = name, .btf_id = id };
+	for (size_t at = 0; !err && kbtf_types_next(kb, &at, &types);) {
+		const uint32_t cnt = btf__type_cnt(types.btf);
 
-		if (!name)
-			continue;
-		tp.system = system_of(name);
-		if (!globs_have(globs, &tp, has_hit))
-			continue;
-		if (VEC_RESERVE(out->items, out->cap, out->cnt + 1))
-			return -ENOMEM;
-		out->items[out->cnt++] = tp;
+		for (uint32_t id = types.first_id; id < cnt && !err; id++) {
+			struct tracepoint tp = { .name = name_of_type(types.btf, id),
+						 .module = types.module,
+						 .btf = types.btf,
+						 .btf_fd = types.fd,
+						 .btf_id = id };
+
+			if (!tp.name)
+				continue;
+			tp.system = system_of(tp.name);
+			err = visit(ctx, &tp);
+		}
 	}
-	if (out->cnt)
-		qsort(out->items, out->cnt, sizeof(*out->items), compare_names);
+	return err;
+}
+
+struct search {
+	struct tracepoint_list *out;
+	const struct str_list *globs;
+	bool *has_hit; /* of each glob */
+};
+
+static int point_found(void *ctx, const struct tracepoint *tp)
+{
+	const struct search *search = ctx;
+	struct tracepoint_list *out = search->out;
+	struct tracepoint copy = *tp;
+
+	if (!globs_have(search->globs, &copy, search->has_hit))
+		return 0;
+	if (VEC_RESERVE(out->items, out->cap, out->cnt + 1))
+		return -ENOMEM;
+	out->items[out->cnt++] = copy;
 	return 0;
 }
 
@@ -303,12 +332,15 @@ int tracepoint_find(struct tracepoint_list *out, const struct kbtf *kb,
 		    const struct str_list *globs, const char **missed)
 {
 	bool *has_hit = calloc(globs->cnt + 1, sizeof(*has_hit));
+	struct search search = { out, globs, has_hit };
 	int err;
 
 	*missed = NULL;
 	if (!has_hit)
 		return -ENOMEM;
-	err = points_find(out, kb, globs, has_hit);
+	err = each_point(kb, point_found, &search);
+	if (out->cnt)
+		qsort(out->items, out->cnt, sizeof(*out->items), compare_names);
 	for (size_t i = 0; i < globs->cnt && !*missed; i++)
 		*missed = has_hit[i] ? NULL : globs->items[i];
 	free(has_hit);
@@ -329,22 +361,101 @@ const char *tracepoint_full_name(const struct tracepoint *tp)
 	return full;
 }
 
+struct suggesting {
+	struct suggest *suggest;
+	bool has_system;
+};
+
+static int point_suggest(void *ctx, const struct tracepoint *tp)
+{
+	const struct suggesting *to = ctx;
+	struct tracepoint copy = *tp;
+
+	if (!to->has_system)
+		copy.system = "";
+	suggest_add(to->suggest, tracepoint_full_name(&copy));
+	return 0;
+}
+
 const char *tracepoint_suggest(const struct kbtf *kb, const char *glob)
 {
 	static struct suggest suggest;
-	const struct btf *btf = kbtf_base(kb);
-	const uint32_t cnt = btf__type_cnt(btf);
+	struct suggesting to = { &suggest, strchr(glob, ':') };
 
 	suggest_begin(&suggest, glob);
-	for (uint32_t id = 1; id < cnt; id++) {
-		struct tracepoint tp = { .name = name_of_type(btf, id) };
-
-		if (!tp.name)
-			continue;
-		tp.system = strchr(glob, ':') ? system_of(tp.name) : "";
-		suggest_add(&suggest, tracepoint_full_name(&tp));
-	}
+	each_point(kb, point_suggest, &to);
 	return suggest_text(&suggest);
+}
+
+/* ---- names, for completion ---- */
+
+#define READ_BYTES (1u << 20)
+
+/* The strings of a BTF file; NULL: it is none. *@bytes: their length. */
+static const char *strings_of(const char *data, size_t data_bytes, size_t *bytes)
+{
+	struct btf_header head;
+
+	if (data_bytes < sizeof(head))
+		return NULL;
+	memcpy(&head, data, sizeof(head));
+	if (head.magic != BTF_MAGIC || head.hdr_len > data_bytes ||
+	    head.str_off > data_bytes - head.hdr_len ||
+	    head.str_len > data_bytes - head.hdr_len - head.str_off)
+		return NULL;
+	*bytes = head.str_len;
+	return data + head.hdr_len + head.str_off;
+}
+
+/* Append the file's bytes. Return: false: it cannot be read. */
+static bool read_all(struct strbuf *out, int dir_fd, const char *file)
+{
+	const int fd = openat(dir_fd, file, O_RDONLY | O_CLOEXEC);
+	ssize_t len = -1;
+
+	while (fd >= 0 && strbuf_reserve(out, READ_BYTES) &&
+	       (len = read(fd, out->ptr + out->len, READ_BYTES)) > 0)
+		out->len += (size_t)len;
+	if (fd >= 0)
+		close(fd);
+	return !len && strbuf_ok(out);
+}
+
+static void names_of_file(int dir_fd, const char *file,
+			  void (*visit)(void *ctx, const char *full_name), void *ctx)
+{
+	struct strbuf data = { 0 };
+	const char *strings = NULL;
+	size_t bytes = 0;
+
+	if (read_all(&data, dir_fd, file))
+		strings = strings_of(data.ptr, data.len, &bytes);
+	for (size_t at = 0; at < bytes;) {
+		const char *string = strings + at;
+		const size_t len = strnlen(string, bytes - at);
+
+		if (at + len < bytes && len > PREFIX_LEN && !memcmp(string, PREFIX, PREFIX_LEN)) {
+			const char *name = string + PREFIX_LEN;
+			const struct tracepoint tp = { .name = name, .system = system_of(name) };
+
+			visit(ctx, tracepoint_full_name(&tp));
+		}
+		at += len + 1;
+	}
+	strbuf_release(&data);
+}
+
+void tracepoint_names(const char *dir, void (*visit)(void *ctx, const char *full_name), void *ctx)
+{
+	DIR *files = opendir(dir);
+	const struct dirent *entry;
+
+	while (files && (entry = readdir(files))) {
+		if (entry->d_name[0] != '.')
+			names_of_file(dirfd(files), entry->d_name, visit, ctx);
+	}
+	if (files)
+		closedir(files);
 }
 
 /* ---- from text to loads ---- */
@@ -546,8 +657,10 @@ static void field_add(struct resolver *rs, struct text name, struct tracepoint_r
 	struct proto_arg *arg = &rs->proto.args[rs->proto.arg_cnt];
 	const uint32_t word_cnt = proto_kind_words(type->kind);
 
-	if (rs->proto.arg_cnt == PROTO_ARG_MAX || tp->word_cnt + word_cnt > WORD_MAX)
+	if (rs->proto.arg_cnt == PROTO_ARG_MAX || tp->word_cnt + word_cnt > WORD_MAX) {
+		tp->cut_cnt++;
 		return;
+	}
 	rs->err = prototab_keep(rs->types, name, &arg->name);
 	arg->type = *type;
 	rs->proto.arg_cnt++;
@@ -595,7 +708,7 @@ static bool field_resolve(void *ctx, const char *spec)
 
 static void args_resolve(struct resolver *rs)
 {
-	for (uint32_t i = 0; i < rs->arg_cnt && i < PROTO_ARG_MAX && !rs->err; i++) {
+	for (uint32_t i = 0; i < rs->arg_cnt && !rs->err; i++) {
 		struct tracepoint_read read = { .arg = (uint8_t)i, .bytes = 8 };
 		struct proto_type type;
 
@@ -618,17 +731,20 @@ static const char *fields_of(const char *name)
 /* The function that calls the tracepoint's programs has its arguments with their names, after __data. */
 static const struct btf_type *proto_of_point(const struct kbtf *kb, const struct tracepoint *tp)
 {
-	const struct btf *btf = kbtf_base(kb);
+	const struct kbtf_func *func = NULL;
+	const struct btf_type *type;
+	const struct btf *btf;
 	char name[160];
 	uint32_t id;
-	const struct btf_type *type;
 
 	snprintf(name, sizeof(name), "__traceiter_%s", tp->name);
-	id = kbtf_func_id(kb, name);
-	if (id)
-		return btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-	type = resolved(btf, tp->btf_id, &id);
-	return type && btf_is_ptr(type) ? resolved(btf, type->type, &id) : NULL;
+	while ((func = kbtf_next(kb, name, func))) {
+		type = kbtf_proto(kb, func, &btf);
+		if (btf == tp->btf)
+			return type;
+	}
+	type = resolved(tp->btf, tp->btf_id, &id);
+	return type && btf_is_ptr(type) ? resolved(tp->btf, type->type, &id) : NULL;
 }
 
 /* The verifier of 6.2 to 6.12 takes every argument for a valid pointer, so programs cannot ask whether these are. */
@@ -658,9 +774,10 @@ int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_cas
 {
 	const struct btf_type *proto = proto_of_point(kb, tp);
 	const char *fields = fields_of(tp->name);
+	/* casts are to types of vmlinux */
 	struct resolver rs = { .tp = tp,
-			       .btf = kbtf_base(kb),
-			       .has_casts = has_casts,
+			       .btf = tp->btf,
+			       .has_casts = has_casts && !tp->module,
 			       .types = types,
 			       .proto.ret = { .kind = PROTO_VOID, .bytes = 8 } };
 

@@ -13,7 +13,7 @@
 struct bpf_insn;
 
 /*
- * The kernel's tracepoints, without tracefs: their names and arguments are in BTF. BTF has neither the system of a
+ * The tracepoints of the kernel and its modules, without tracefs: their names and arguments are in BTF. BTF has neither the system of a
  * tracepoint (skb of skb:kfree_skb) nor the way in which it computes its fields from its arguments, so this module has
  * tables of both. A tracepoint that is not in the tables has no system, and its arguments are its fields.
  */
@@ -32,15 +32,19 @@ struct tracepoint_read {
 };
 
 struct tracepoint {
-	const char *name;   /* borrowed from the kbtf */
-	const char *system; /* "": unknown */
-	uint32_t btf_id;    /* for attaching */
-	uint8_t arg_kind;   /* as in struct func */
+	const char *name;      /* borrowed from the kbtf */
+	const char *system;    /* "": unknown */
+	const char *module;    /* NULL: built in; borrowed from the kbtf, like the next two */
+	const struct btf *btf; /* of its types ... */
+	int btf_fd;            /* ... 0 for vmlinux */
+	uint32_t btf_id;       /* for attaching */
+	uint8_t arg_kind;      /* as in struct func */
 	uint8_t arg_idx;
 	uint8_t skb_arg;
 	uint8_t word_cnt; /* of all fields */
 	uint8_t read_cnt;
-	bool is_named; /* asked for by its name, not by a pattern */
+	uint8_t cut_cnt; /* fields for which there is no room */
+	bool is_named;   /* asked for by its name, not by a pattern */
 	struct tracepoint_read reads[PROTO_ARG_MAX];
 };
 
@@ -65,6 +69,13 @@ bool tracepoint_matches(const char *glob, const char *system, const char *name);
 
 /* tracepoint_suggest - names near @glob, as "a, b or c"; "": none. Valid until the next call. */
 const char *tracepoint_suggest(const struct kbtf *kb, const char *glob);
+
+/*
+ * tracepoint_names - call @visit with the full name of each tracepoint in the BTF files of the directory @dir
+ * (/sys/kernel/btf), in no order, without reading types: for completion. @ctx: given to it. The name is valid during the
+ * call.
+ */
+void tracepoint_names(const char *dir, void (*visit)(void *ctx, const char *full_name), void *ctx);
 
 /*
  * tracepoint_fields - find out how to read the fields of @tp, and add their types to @types, as those of the next

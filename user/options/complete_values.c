@@ -10,6 +10,7 @@
 #include "base/host.h"
 #include "base/strbuf.h"
 #include "kernel/ksyms.h"
+#include "kernel/tracepoint.h"
 #include "scope/container.h"
 #include "scope/netns.h"
 #include "select/presets.h"
@@ -58,6 +59,25 @@ static void complete_put_funcs(struct values *v)
 	}
 	for (size_t i = 0; i < preset_default_func_cnt; i++)
 		complete_values_put(v, preset_default_funcs[i], NULL);
+}
+
+/* ---- tracepoints ---- */
+
+/* NAME alone only once it is begun; and without a beginning, those that have a system: the network's, among others. */
+static void put_point(void *ctx, const char *full_name)
+{
+	const struct values *v = ctx;
+	const char *colon = strchr(full_name, ':');
+
+	if (colon || *typed(v))
+		complete_values_put(v, full_name, NULL);
+	if (colon && *typed(v))
+		complete_values_put(v, colon + 1, NULL);
+}
+
+static void put_points(struct values *v)
+{
+	tracepoint_names("/sys/kernel/btf", put_point, v);
 }
 
 /* ---- tasks ---- */
@@ -285,6 +305,7 @@ static const struct source {
 	{ "notrace-funcs", complete_put_funcs, "words" },
 	{ "graph-funcs", complete_put_funcs, "words" },
 	{ "nograph-funcs", complete_put_funcs, "words" },
+	{ "event", put_points, "words" },
 	{ "pid", put_pids, "list" },
 	{ "tid", put_pids, "list" },
 	{ "comm", put_comms, "words" },

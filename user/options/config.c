@@ -24,6 +24,22 @@ static bool is_trace(const struct opts *opts)
 	return !opts->input_path;
 }
 
+static bool lists_points(const struct opts *opts)
+{
+	return opts->verb == VERB_LIST && opts->events.cnt;
+}
+
+static bool excludes_funcs(const struct opts *opts)
+{
+	return is_trace(opts) && !lists_points(opts);
+}
+
+/* For list they would take the place of the functions. */
+static bool shows_points(const struct opts *opts)
+{
+	return is_trace(opts) && (opts->verb == VERB_TRACE || opts->verb == VERB_RECORD);
+}
+
 /*
  * Whether the default functions apply. latency measures the functions that it is given, or those of its stages; list
  * --presets and --containers list no functions. Start functions, and names after list, replace the default.
@@ -31,8 +47,8 @@ static bool is_trace(const struct opts *opts)
 static bool chooses_funcs(const struct opts *opts)
 {
 	return is_trace(opts) && opts->verb != VERB_LATENCY && !opts->list_presets &&
-	       !opts->list_containers && !opts->graph_funcs.cnt && !opts->presets.cnt &&
-	       !opts->trace_funcs.cnt;
+	       !opts->list_containers && !lists_points(opts) && !opts->graph_funcs.cnt &&
+	       !opts->presets.cnt && !opts->trace_funcs.cnt;
 }
 
 static bool chooses_columns(const struct opts *opts)
@@ -59,7 +75,8 @@ const struct config_rule config_rules[] = {
 	{ "format", GROUP_FORMAT, prints_calls },
 	{ "for", GROUP_FORMAT, NULL },
 	{ "trace-funcs", 0, chooses_funcs },
-	{ "notrace-funcs", 0, is_trace },
+	{ "notrace-funcs", 0, excludes_funcs },
+	{ "event", 0, shows_points },
 	{ "nosleep-time", 0, NULL },
 	{ "callee-depth", 0, NULL },
 	{ "all", 0, NULL },

@@ -256,6 +256,8 @@ static const struct rule {
 	{ "input", NULL, "COMMAND", "--input and a COMMAND exclude each other" },
 	{ "containers", NULL, "presets plan",
 	  "--containers, --presets and --plan exclude each other" },
+	{ "presets containers plan", NULL, "event",
+	  "-e, --presets, --containers and --plan of list exclude each other" },
 	{ "containers", NULL, "trace-funcs",
 	  "--containers lists all containers, and takes no name" },
 	{ "user", "COMMAND", NULL, "--user needs a COMMAND" },
@@ -323,11 +325,19 @@ static const char *comm_contradiction(const struct opts *opts)
 	return NULL;
 }
 
+static bool lists_funcs(const struct opts *opts)
+{
+	return opts->trace_funcs.cnt || opts->notrace_funcs.cnt || opts->graph_funcs.cnt ||
+	       opts->nograph_funcs.cnt || opts->presets.cnt;
+}
+
 /* Contradictions that no rule of names can express. */
 static const char *special_contradiction(struct opts *opts)
 {
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return "--learn and -T exclude each other, except -T +GLOB";
+	if (opts->verb == VERB_LIST && opts->events.cnt && lists_funcs(opts))
+		return "list -e lists tracepoints, and takes no functions";
 	if (graphopts_lacks_starts(opts))
 		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
 	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&

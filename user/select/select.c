@@ -1043,7 +1043,8 @@ static int pass_misses(struct selection *sel)
 		err = misses_check(sel, &sel->nograph, true);
 	if (!err && !sel->out->cnt) {
 		log_error("no function left to trace");
-		log_hint("-vv shows why each one was left out");
+		log_hint("%s", sel->rules->none_hint ? sel->rules->none_hint
+						     : "-vv shows why each one was left out");
 		err = VERDICT_NOTHING;
 	}
 	if (!err && checks_notrace)

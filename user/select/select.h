@@ -61,6 +61,8 @@ struct select_rules {
 	void *verdict_ctx;
 	/* A hint if there is no function called @name; NULL: nothing special. May be NULL. */
 	const char *(*miss_hint)(void *ctx, const char *name);
+	const char
+		*none_hint; /* what to say if no function is left to trace; NULL: nothing special */
 	void *miss_ctx;
 };
 

@@ -153,6 +153,10 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.text = facts->text,
 		.text_err = facts->text_err,
 		.miss_hint = miss_hint,
+		.none_hint =
+			opts->events.cnt
+				? "-e shows tracepoints between calls, so a function must be traced, too: a rare one costs least"
+				: NULL,
 		.miss_ctx = (void *)opts,
 	};
 	if (rules->max_cnt == SLOW_FUNCS_MAX && !opts->max_funcs) {
@@ -194,6 +198,9 @@ int plan_points(struct tracepoint_list *out, const struct opts *opts, const stru
 	log_error("no tracepoint matches '%s'", missed);
 	if (*near)
 		log_hint("did you mean %s?", near);
+	else if (policy_hides_modules())
+		log_hint(
+			"tracepoints of modules can be traced with CAP_SYS_ADMIN only, which is missing");
 	else
 		log_hint("netfgraph list -e '*' lists the kernel's tracepoints");
 	return VERDICT_NOTHING;
@@ -206,8 +213,14 @@ int plan_point_fields(struct tracepoint_list *list, const struct facts *facts,
 	const bool has_casts = ids.rdonly_cast && ids.skb_type && ids.sock_type;
 	int err = 0;
 
-	for (size_t i = 0; i < list->cnt && !err; i++)
+	for (size_t i = 0; i < list->cnt && !err; i++) {
+		const struct tracepoint *tp = &list->items[i];
+
 		err = tracepoint_fields(&list->items[i], facts->kbtf, has_casts, types);
+		if (!err && tp->cut_cnt)
+			log_info("the last %u fields of the tracepoint '%s' have no room",
+				 tp->cut_cnt, tracepoint_full_name(tp));
+	}
 	return err;
 }
 

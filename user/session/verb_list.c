@@ -223,14 +223,17 @@ static int list_functions(const struct opts *opts, struct tablew *w)
 
 /* ---- tracepoints ---- */
 
-/* The names of the fields, separated by blanks. */
-static void put_field_names(const struct proto *proto, struct strbuf *out)
+/* The names of the fields, separated by blanks; "..." for those that have no room. */
+static void put_field_names(const struct tracepoint *tp, const struct proto *proto,
+			    struct strbuf *out)
 {
 	for (uint8_t i = 0; proto && i < proto->arg_cnt; i++) {
 		if (i)
 			strbuf_char(out, ' ');
 		strbuf_add(out, proto->args[i].name.ptr, proto->args[i].name.len);
 	}
+	if (tp->cut_cnt)
+		strbuf_str(out, " ...");
 }
 
 struct point_row {
@@ -268,7 +271,7 @@ static void put_points(struct tablew *w, const struct tracepoint_list *points,
 		struct point_row row = { tracepoint_full_name(tp), tp->system, tp->name, NULL };
 
 		strbuf_reset(&fields);
-		put_field_names(proto_table_get(types, (uint32_t)i), &fields);
+		put_field_names(tp, proto_table_get(types, (uint32_t)i), &fields);
 		strbuf_char(&fields, '\0');
 		row.fields = fields.ptr;
 		if (!fields.failed)
