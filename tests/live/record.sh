@@ -145,6 +145,16 @@ test_leave_values()
 	expect_line '/\* udp local 127' out
 }
 
+# Tracepoints between the calls, of several kinds, with numbers, names, addresses and enums; one CPU, for vim.
+test_leave_points()
+{
+	keep points -e skb:kfree_skb -e net:net_dev_queue -e sock:inet_sock_set_state -e tcp:tcp_probe -e irq:softirq_raise \
+		--preset stages --graph-opts retval -- taskset 1 sh -c 'export TO=127.0.0.1; workload tcp 2; workload udp-to 5'
+	expect_line '/\* kfree_skb: skbaddr=0x[0-9a-f]+ .*protocol=2048 ' out
+	expect_count 2 '/\* inet_sock_set_state: .* oldstate=TCP_SYN_SENT newstate=TCP_ESTABLISHED \*/' out
+	expect_line '/\* net_dev_queue: dev=lo ' out
+}
+
 # Events are missing: in the middle, where a ring was full, and where calls began before the trace or never returned.
 # On one CPU: trace-cmd does not tell a loss at its end, of which each CPU may have one.
 test_leave_losses()
@@ -158,4 +168,4 @@ test_leave_losses()
 }
 
 run_tests record_and_report processes formats_live killed_recorder report_ftrace_text bad_files \
-	leave_module leave_tasks leave_values leave_losses -- info_and_diff
+	leave_module leave_tasks leave_values leave_points leave_losses -- info_and_diff

@@ -70,7 +70,7 @@ class Tree:
 TEXT_ROW = re.compile(
     r" *(\d+\.\d{6}) \|  +(\d+)\) +(\S.*)-(\d+) +\| [ +!#*@$] +(?:(\d+(?:\.\d+)?) us +)?\|  "
     r"( *)(?:(\S+(?: \[\S+\])?)\(.*\)(;| \{)|\}(?: /\* (.*) \*/)?)$")
-TEXT_OTHER = re.compile(r"#|$| -{42}$| +\d+\) .* => |CPU:\d+ \[LOST (\d+ )?EVENTS\]$")
+TEXT_OTHER = re.compile(r"#|$|.*\|  +/\* [a-z_0-9]+: .* \*/$| -{42}$| +\d+\) .* => |CPU:\d+ \[LOST (\d+ )?EVENTS\]$")
 
 
 def read_text(lines, tree):

@@ -137,6 +137,11 @@ def main():
             [(cpu, what.get("netfgraph.lost.count"), at) for name, at, cpu, what in said if name == "lost events"])
     compare("the comment", [(line["cpu"], line["comment"], line[time]) for line in ours if "comment" in line],
             [(cpu, what["netfgraph.comment"], at) for name, at, cpu, what in said if name == "comment"])
+    points = [line for line in ours if line.get("type") == "event"]
+    compare("the tracepoint", [(line["cpu"], line["name"], line["system"], line["fields"], line[time]) for line in points],
+            [(cpu, name, what.get("netfgraph.system"),
+              {key[len("netfgraph.field."):]: value for key, value in what.items() if key.startswith("netfgraph.field.")}, at)
+             for name, at, cpu, what in said if name in {line["name"] for line in points}])
     compare("the stack", [(line["cpu"], "\n".join(line["stack"]), line[time]) for line in ours if "stack" in line],
             [(cpu, what["code.stacktrace"], at) for name, at, cpu, what in said if name == "stack"])
     by_task = {}

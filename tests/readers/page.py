@@ -125,6 +125,9 @@ def calls_of(path):
             said.lost += call["lost"] or 0
         if "comment" in call:
             said.comments.append(call["comment"])
+        if call.get("type") == "event":
+            said.comments.append("%s: %s" % (call["name"], " ".join(
+                "%s=%s" % field for field in call["fields"].items())))
         if "func" not in call:
             continue
         name = call["func"] + (" [%s]" % call["module"] if call["module"] else "")

@@ -251,14 +251,22 @@ def compare(what, want, got):
     return sum(want.values())
 
 
+def as_text(values):
+    return json.dumps({key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()})
+
+
 def show_same(trace, path):
     ours = [json.loads(line) for line in open(path, encoding="utf-8")]
     slices, _ = trace.slices(sorted(trace.events, key=lambda event: event[:2]))
-    lost, calls, comments = [], [], []
+    lost, calls, comments, points = [], [], [], []
+    point_names = {line["name"] for line in ours if line.get("type") == "event"}
     for piece in slices:
         words = piece.name.split()
         if trace.tracks[piece.track][0].startswith("lost events"):
             lost.append((int(words[1]) if len(words) > 2 else None, piece.end))
+        elif piece.is_named and piece.name in point_names:
+            points.append((piece.name, piece.begin, json.dumps(
+                {key: value for key, value in piece.values.items() if key != "cpu"})))
         elif piece.is_named:
             comments.append((piece.name, piece.begin))
         else:
@@ -270,13 +278,16 @@ def show_same(trace, path):
     cnt = compare("values", texts, calls)
     lost_cnt = compare("losses", [(line["lost"], line["time_ns"]) for line in ours if "lost" in line], lost)
     said = compare("comments", [(line["comment"], line["time_ns"]) for line in ours if "comment" in line], comments)
+    point_cnt = compare("tracepoints", [(line["name"], line["time_ns"], as_text(line["fields"])) for line in ours
+                                        if line.get("type") == "event"], points)
     times = dict(trace.clocks)
     timed = next((call for call in ours if call.get("begin_unix_ns")), None)
     if timed and (trace.clock, trace.default_clock) != (3, 3):
         sys.exit("the clock is %s of %s" % (trace.default_clock, trace.clock))
     if timed and times[1] - times[3] != timed["begin_unix_ns"] - timed["begin_ns"]:
         sys.exit("the wall clock is %s" % times)
-    print("%d calls, %d losses, %d comments" % (cnt, lost_cnt, said))
+    print("%d calls, %d losses, %d comments%s" % (cnt, lost_cnt, said,
+                                                   ", %d tracepoints" % point_cnt if point_cnt else ""))
 
 
 class Picture:
