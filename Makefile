@@ -60,7 +60,7 @@ objects   = $(patsubst %.c,$(OUTPUT)/%.o,$(1))
 UNIT     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/unit/test_*.c))
 FUZZ     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TOOLS    := $(patsubst %.c,$(OUTPUT)/%,$(shell grep -lw '^int main' tests/tools/*.c))
-NETPROGS := $(addprefix $(OUTPUT)/tests/tools/,netprogs.bpf.o untyped.bpf.o)
+NETPROGS := $(addprefix $(OUTPUT)/tests/tools/,netprogs.bpf.o untyped.bpf.o extension.bpf.o)
 helpers   = $(filter-out $(UNIT:=.o) $(FUZZ:=.o) $(TOOLS:=.o),$(call objects,$(wildcard tests/$(1)/*.c)))
 WORKLOAD := $(OUTPUT)/tests/vm/workload
 COMPLETIONS := $(addprefix $(OUTPUT)/completion.,bash zsh fish)
@@ -101,6 +101,7 @@ $(OUTPUT)/%.bpf.o: bpf/%.bpf.c Makefile
 # BPF programs that the tests trace, with types and without.
 $(OUTPUT)/tests/tools/netprogs.bpf.o: NETPROGS_FLAGS = -g
 $(OUTPUT)/tests/tools/untyped.bpf.o: NETPROGS_FLAGS = -DUNTYPED
+$(OUTPUT)/tests/tools/extension.bpf.o: NETPROGS_FLAGS = -g -DEXTENSION
 $(NETPROGS): tests/tools/netprogs.bpf.c Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)

@@ -185,6 +185,81 @@ test_cgroup()
 	detach_egress
 }
 
+# Names of results from the kernel's own enum.
+test_lwt()
+{
+	make_road
+	/bin/ip route add 192.0.2.99/32 encap bpf out object-pinned "$(file_of lwt_out counted_lwt)" dev near0 || skip 'no LWT here'
+	/bin/ip neigh replace 192.0.2.99 lladdr "$(/bin/ip netns exec progs cat /sys/class/net/far0/address)" dev near0
+	before=$(runs counted_lwt)
+	begin_trace -T '* [bpf]' -T ip_output --graph-opts retval
+	TO=192.0.2.99 workload udp-to $sent
+	ping -c 1 -w 1 -s 900 192.0.2.99 >/dev/null
+	end_trace
+	/bin/ip route del 192.0.2.99/32
+	cat err
+	[ $(($(runs counted_lwt) - before)) -eq $((sent + 1)) ] || fail "the kernel counts $(($(runs counted_lwt) - before)) runs"
+	expect_count_guarded $((sent + 1)) 'counted_lwt \[bpf:[0-9]+\]\(\);' out err
+	expect_count_guarded $sent 'counted_lwt \[bpf:[0-9]+\]\(\); /\* ret=0x0 \[BPF_OK\]' out err
+	expect_count_guarded 1 'counted_lwt \[bpf:[0-9]+\]\(\); /\* ret=0x2 \[BPF_DROP\]' out err
+}
+
+# What a tail call enters is not shown, but its time and its result are the first program's, and so are its subprograms.
+test_tail_call()
+{
+	make_road
+	bpftool prog loadall /files/netprogs.bpf.o $bpffs-jump pinmaps $bpffs-maps || fail 'cannot load programs and maps'
+	entered=$bpffs-jump/counted_xdp
+	first=$bpffs-jump/jumping_xdp
+	[ -e $entered ] || skip 'this bpftool calls programs by their sections, of which two have the same'
+	bpftool map update pinned $bpffs-maps/jumps key 0 0 0 0 value pinned $entered || fail 'cannot fill the array'
+	bpftool net attach xdpgeneric pinned $first dev near0 || fail 'cannot attach'
+	before=$(runs jumping_xdp)
+	begin_trace -v -T '* [bpf]' --graph-opts retval
+	/tmp/send
+	sleep 1
+	end_trace
+	traced_all jumping_xdp length_of
+	ran jumping_xdp
+	bpftool net detach xdpgeneric dev near0
+	rm -r $bpffs-jump $bpffs-maps
+	expect_no_line 'counted_xdp \[bpf' out
+	below jumping_xdp length_of
+	expect_count_guarded $sent '\} /\* jumping_xdp \[bpf:[0-9]+\] ret=0x2 \[XDP_PASS\]' out err
+}
+
+# An extension program and a trace exclude each other, whichever comes first, and both say so. What was replaced runs no more, and
+# is not shown; the extension is not listed.
+test_freplace()
+{
+	make_road
+	attach_tc
+	tc_file=$(file_of tc counted_tc)
+	begin_trace -T '* [bpf]' --graph-opts retval
+	workload -i /files/extend /files/extension.bpf.o $tc_file counted_tc </dev/null >said && fail 'a traced program was replaced'
+	grep -q 'cannot ' said || fail 'the extension says nothing'
+	/tmp/send
+	end_trace
+	traced_all counted_tc
+	mkfifo hold
+	/files/extend /files/extension.bpf.o $tc_file counted_tc <hold >said &
+	stray="$stray $!"
+	exec 7>hold
+	wait_for 20 grep -q . said
+	cat said
+	grep -q '^replaced$' said || fail 'it cannot be replaced'
+	netfgraph list -T '* [bpf]' >out
+	expect_no_line 'other_tc' out
+	begin_trace -T 'counted_tc [bpf]' -T ip_rcv --graph-opts retval
+	/bin/ip netns exec progs ping -c 3 -i 0.2 -w 1 192.0.2.1 >/dev/null
+	end_trace
+	cat err
+	expect_no_line 'counted_tc \[bpf' out
+	expect_no_line 'ip_rcv\(' out
+	expect_line "^netfgraph: cannot attach to 'counted_tc': an extension has replaced this program \(freplace\)$" err
+	exec 7>&-
+}
+
 test_tables()
 {
 	make_road
@@ -327,4 +402,4 @@ test_many()
 	rm -r $bpffs-many-*
 }
 
-run_tests xdp_generic xdp_native tc cgroup goes -- tables list appears opens many
+run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes -- tables list appears opens many

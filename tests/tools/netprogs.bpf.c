@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * BPF programs of the network stack for tests/live/progs.sh, each with a result of its own. They are built twice: with
- * types, and with UNTYPED as programs that have none.
+ * types, and with UNTYPED as programs that have none. With EXTENSION it is a program that replaces one of them.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -11,6 +11,15 @@ char LICENSE[] SEC("license") = "GPL";
 #define TC_ACT_OK   0
 #define TC_ACT_SHOT 2
 #define SHOT_BYTES  500 /* a longer packet is dropped */
+
+#ifdef EXTENSION
+/* Takes the place of another program. */
+SEC("freplace/counted_tc")
+int other_tc(struct __sk_buff *skb)
+{
+	return skb->len ? TC_ACT_SHOT : TC_ACT_OK;
+}
+#else
 
 /* The compiler must neither inline it nor drop its arguments. */
 static __attribute__((noinline)) int length_of(struct xdp_md *ctx, int more)
@@ -47,6 +56,13 @@ int counted_ingress(void *ctx)
 }
 
 #ifndef UNTYPED
+/* enum bpf_ret_code has names for these. */
+SEC("lwt_out")
+int counted_lwt(struct __sk_buff *skb)
+{
+	return skb->len > SHOT_BYTES ? BPF_DROP : BPF_OK;
+}
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -62,3 +78,4 @@ int jumping_xdp(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 #endif
+#endif /* EXTENSION */

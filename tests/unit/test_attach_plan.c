@@ -239,6 +239,40 @@ TEST(minutes_are_told)
 		  "minutes, estimated with the 40 ms that each takes on an emulated CPU");
 }
 
+/* Functions of BPF programs have a price of their own, whatever takes the others. */
+TEST(programs_are_in_the_bill)
+{
+	static const unsigned int v6_12[] = { 6, 12 };
+	const struct arch *arch = &arch_x86_64;
+	const uint64_t pair_us = attach_cost(ATTACH_PAIR, arch, v6_12)->attach_us;
+	const uint64_t prog_us = pair_us * 60 / 100;
+	const uint64_t kprobe_us = attach_cost(ATTACH_KPROBE, arch, v6_12)->attach_us;
+	struct attach_shares shares;
+	struct attach_bill bill;
+	char why[ATTACH_MINUTES_TEXT];
+
+	CHECK(!is_refused("large funcs=10 progs=4"));
+	shares = attach_plan_shares(&plan, &want, 1);
+	CHECK(shares.func_cnt == 10 && shares.prog_cnt == 4);
+	bill = attach_bill_of(&shares, arch, v6_12);
+	CHECK(bill.attach_us == 6 * pair_us + 4 * prog_us && bill.singly_us == bill.attach_us);
+	CHECK(!is_refused("large kprobe addresses preempt=on funcs=30000 progs=4"));
+	shares = attach_plan_shares(&plan, &want, 1);
+	CHECK(shares.mode == ATTACH_KPROBE && shares.prog_cnt == 4);
+	bill = attach_bill_of(&shares, arch, v6_12);
+	CHECK(bill.attach_us == 29996 * kprobe_us + 4 * prog_us && bill.singly_us == 4 * prog_us);
+	CHECK(bill.waits && !attach_takes_minutes(&shares, v6_12, why, sizeof(why)));
+	shares.prog_cnt = 20000;
+	CHECK(attach_takes_minutes(&shares, v6_12, why, sizeof(why)));
+	CHECK_STR(why,
+		  "20000 functions are attached one by one, which takes up to 8 minutes, estimated "
+		  "with the 24 ms that each takes on an emulated CPU");
+	/* --complete leaves them out */
+	CHECK(!is_refused("large kprobe addresses preempt=on funcs=1000 progs=4 =complete"));
+	shares = attach_plan_shares(&plan, &want, 1);
+	CHECK(shares.func_cnt == 996 && !shares.prog_cnt);
+}
+
 /* Where a link for both ends is not to be had, two links are, as long as the kernel counts what it keeps from them. */
 TEST(kprobes_take_what_kprobe_cannot)
 {

@@ -36,6 +36,7 @@ static size_t host_cnt;
 static bool may_not_look;
 static size_t fd_max = CNT_OF(host); /* no more of its programs can be opened */
 static unsigned int btf_load_cnt;
+static bool has_ret_code;
 
 #define FD_BASE 1000 /* no descriptor of this process */
 
@@ -140,6 +141,11 @@ static void begin(void)
 	fake_func("tcp_v4_rcv", FAKE_SKB);
 	fake_func("tcp_push", FAKE_PLAIN);
 	fake_func("kfree", FAKE_PLAIN);
+	if (has_ret_code) {
+		btf__add_enum(fake.btf, "bpf_ret_code", 4);
+		btf__add_enum_value(fake.btf, "BPF_OK", 0);
+		btf__add_enum_value(fake.btf, "BPF_DROP", 2);
+	}
 	fake_end();
 	CHECK(!bpfprogs_read(&progs, fake.kb));
 }
@@ -292,9 +298,32 @@ TEST(kinds_of_programs)
 	CHECK(bpfprog_owner(BPF_PROG_TYPE_KPROBE) == KBTF_KERNEL);
 	CHECK(bpfprog_owner(BPF_PROG_TYPE_EXT) == KBTF_KERNEL);
 	CHECK(bpfprog_owner(BPF_PROG_TYPE_STRUCT_OPS) == KBTF_PROG);
+	CHECK(bpfprog_owner(BPF_PROG_TYPE_LWT_OUT) == KBTF_PROG_RET);
+	CHECK(bpfprog_owner(32) == KBTF_PROG); /* netfilter: its verdicts are macros, in no type */
 	CHECK_STR(bpfprog_result(bpfprog_owner(BPF_PROG_TYPE_SK_MSG), 1, &value), "SK_PASS");
 	CHECK(value == 1 && !bpfprog_result(KBTF_PROG, 0, &value));
 	CHECK(bpfprog_is_module("bpf:12") && !bpfprog_is_module("bpfilter"));
+}
+
+/* Those of LWT are the kernel's own, where its types have them. */
+TEST(results_of_lwt_are_the_kernels)
+{
+	struct kbtf_func func;
+	struct proto_table *table;
+
+	for (int has = 0; has <= 1; has++) {
+		has_ret_code = has;
+		begin();
+		func = progs.funcs[4].func;
+		func.owner = KBTF_PROG_RET;
+		CHECK(!proto_table_new(&table) && !proto_table_add(table, fake.kb, &func));
+		CHECK(has ? !strncmp(result(0, table, 2), "BPF_DROP", 8) : !*result(0, table, 2));
+		CHECK(table->enum_cnt == (uint32_t)has);
+		CHECK_STR(result(0, table, 1), "");
+		proto_table_free(table);
+		end();
+	}
+	has_ret_code = false;
 }
 
 /* ---- selection ---- */

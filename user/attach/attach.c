@@ -83,12 +83,19 @@ static bool is_gone(const struct func *func)
 	return access(path, F_OK) && errno == ENOENT;
 }
 
+static const char *refusal_of(const struct func *func, int err)
+{
+	/* trampolines of a program have no other reason to be busy */
+	return func->prog_id && err == -EBUSY ? "an extension has replaced this program (freplace)"
+					      : refusal(err);
+}
+
 static void refused(const struct func *func, int err)
 {
 	if (func->is_named && !is_gone(func)) /* tell_gone_modules warns about the module */
-		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+		log_warn("cannot attach to '%s': %s", func->name.ptr, refusal_of(func, err));
 	else
-		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal(err));
+		log_debug("cannot attach to '%s': %s", func->name.ptr, refusal_of(func, err));
 }
 
 /* A shared program refuses the function. If another attempt follows, the refusal of that attempt is final. */

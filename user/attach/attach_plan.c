@@ -153,13 +153,16 @@ bool attach_is_fast(const struct attach_want *want)
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 					const struct attach_want *want, size_t start_cnt)
 {
+	const size_t left_cnt = plan->progs == ATTACH_AUTO ? want->prog_cnt : 0;
+	const size_t func_cnt = want->func_cnt - left_cnt;
 	const size_t pair_cnt = (plan->starts_by_pair ? start_cnt : 0) +
 				(plan->members_by_pair ? want->member_cnt : 0);
 
 	return (struct attach_shares){
 		.mode = plan->mode,
-		.func_cnt = want->func_cnt,
-		.pair_cnt = pair_cnt < want->func_cnt ? pair_cnt : want->func_cnt,
+		.func_cnt = func_cnt,
+		.prog_cnt = want->prog_cnt - left_cnt,
+		.pair_cnt = pair_cnt < func_cnt ? pair_cnt : func_cnt,
 		.pair_option = plan->starts_by_pair ? "--filter" : "--show",
 		.extra_cnt = plan->extras == plan->mode ? 0 : want->extra_cnt,
 		.thread_bytes = attach_uses_sites(plan) ? attach_thread_bytes(want) : 0,
@@ -170,7 +173,8 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 			  char *out, size_t size)
 {
 	const struct attach_bill bill = attach_bill_of(shares, arch_host(), version);
-	const size_t cnt = attach_is_shared(shares->mode) ? shares->pair_cnt : shares->func_cnt;
+	const bool is_shared = attach_is_shared(shares->mode);
+	const size_t cnt = is_shared ? shares->pair_cnt + shares->prog_cnt : shares->func_cnt;
 
 	if (bill.singly_us <= SINGLY_US_MAX)
 		return false;
@@ -178,9 +182,9 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 		 "%zu functions %s%s, which takes up to %" PRIu64
 		 " minutes, estimated with the %" PRIu64 " ms that each takes on an emulated CPU",
 		 cnt,
-		 attach_is_shared(shares->mode) ? "get programs of their own for "
+		 is_shared && !shares->prog_cnt ? "get programs of their own for "
 						: "are attached one by one",
-		 attach_is_shared(shares->mode) ? shares->pair_option : "",
+		 is_shared && !shares->prog_cnt ? shares->pair_option : "",
 		 bill.singly_us / 60000000, bill.singly_us / cnt / 1000);
 	return true;
 }

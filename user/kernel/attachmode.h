@@ -113,6 +113,7 @@ struct attach_shares {
 	size_t pair_cnt;         /* by fentry and fexit beside @mode ... */
 	const char *pair_option; /* ... because of this option */
 	size_t extra_cnt;        /* at kprobes beside @mode */
+	size_t prog_cnt;         /* functions of BPF programs, by fentry and fexit beside @mode */
 	/* memory that kprobes leave allocated with the host's threads until these end; attach_thread_bytes */
 	uint64_t thread_bytes;
 };

@@ -39,13 +39,14 @@ enum kbtf_owner bpfprog_owner(uint32_t type)
 	case BPF_PROG_TYPE_SOCK_OPS:
 	case BPF_PROG_TYPE_SOCKET_FILTER:
 	case BPF_PROG_TYPE_STRUCT_OPS:
+	case TYPE_NETFILTER:
+		return KBTF_PROG;
 	case BPF_PROG_TYPE_FLOW_DISSECTOR:
 	case BPF_PROG_TYPE_LWT_IN:
 	case BPF_PROG_TYPE_LWT_OUT:
 	case BPF_PROG_TYPE_LWT_XMIT:
 	case BPF_PROG_TYPE_LWT_SEG6LOCAL:
-	case TYPE_NETFILTER:
-		return KBTF_PROG;
+		return KBTF_PROG_RET;
 	default:
 		return KBTF_KERNEL;
 	}

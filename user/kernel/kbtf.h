@@ -20,6 +20,7 @@ enum kbtf_owner {
 	KBTF_PROG_XDP,  /* results of enum xdp_action */
 	KBTF_PROG_TC,   /* TC_ACT_* */
 	KBTF_PROG_SK,   /* results of enum sk_action */
+	KBTF_PROG_RET,  /* results of enum bpf_ret_code */
 	KBTF_PROG_SOCK, /* its context is a struct sock */
 };
 

@@ -972,6 +972,19 @@ static int results_name(struct proto_table *table, enum kbtf_owner owner, struct
 	return err;
 }
 
+/* Give the result of a program the names of the kernel's enum, if its types have that. */
+static int ret_code_name(struct proto_table *table, const struct kbtf *kb, struct proto_type *ret)
+{
+	const struct btf *btf = kbtf_base(kb);
+	const int id = btf__find_by_name_kind(btf, "bpf_ret_code", BTF_KIND_ENUM);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	if (!type || ret->kind != PROTO_SIGNED || ret->bytes != type->size)
+		return 0;
+	ret->kind = PROTO_ENUM;
+	return enum_id(table, btf, type, &ret->enum_id);
+}
+
 /* ---- types ---- */
 
 static int type_read(struct proto_table *table, const struct btf *btf, uint32_t type_id,
@@ -1124,7 +1137,9 @@ int proto_table_add(struct proto_table *table, const struct kbtf *kb, const stru
 	if (type && type->type)
 		err = type_read(table, btf, type->type, &proto.ret);
 	if (type && !err)
-		err = results_name(table, (enum kbtf_owner)func->owner, &proto.ret);
+		err = func->owner == KBTF_PROG_RET
+			      ? ret_code_name(table, kb, &proto.ret)
+			      : results_name(table, (enum kbtf_owner)func->owner, &proto.ret);
 	if (type && !err)
 		err = args_read(table, btf, type, &proto);
 	return err ? err : prototab_add(table, &proto);

@@ -609,7 +609,7 @@ static int pass_progs(struct selection *sel)
 	if (sel->replaces || !sel->reaches_net)
 		return 0;
 	if (cnt > UNASKED_PROGS_MAX) {
-		log_info("%zu functions of BPF programs are left out: -T '+* [bpf]' adds them",
+		log_warn("%zu functions of BPF programs are left out: -T '+* [bpf]' adds them",
 			 cnt);
 		return 0;
 	}
