@@ -95,6 +95,8 @@ static struct btf *small_kernel(void)
 	for (char name[] = "a"; name[0] <= 'n'; name[0]++)
 		param(btf, name, u32);
 	point_end(btf, "wide", proto);
+	point_end(btf, "sched_set_need_resched_tp", proto);
+	point_end(btf, "rcu_utilization", proto);
 	return btf;
 }
 
@@ -158,6 +160,12 @@ TEST(patterns_match_system_and_name)
 	CHECK_STR(found("irq:*"), "irq:softirq_raise");
 	CHECK_STR(found("*"), "my_own wide irq:softirq_raise net:net_dev_queue skb:kfree_skb");
 	CHECK_STR(found("*:my_own"), "my_own");
+	/* only by name, to be refused */
+	CHECK_STR(found("sched:*"), "");
+	CHECK_STR(found("sched_set_need_resched_tp"), "sched:sched_set_need_resched_tp");
+	CHECK(tracepoint_is_denied(&list.items[0]));
+	CHECK_STR(found("rcu_utilization"), "rcu_utilization");
+	CHECK(tracepoint_is_denied(&list.items[0]));
 	CHECK_STR(found("tcp:kfree_skb"), "-tcp:kfree_skb");
 	CHECK(strstr(tracepoint_suggest(kb, "skb:kfree_skbs"), "skb:kfree_skb"));
 	CHECK(strstr(tracepoint_suggest(kb, "kfreeskb"), "kfree_skb"));

@@ -88,6 +88,21 @@ static const char *system_of(const char *name)
 	return "";
 }
 
+/*
+ * Hit while the kernel enters or leaves any program at a tracepoint (bpf_trace_run): rcu_read_unlock() and what it calls, locks'
+ * and preemption's own tracing. A program there would call itself without end: 7.2's sched_set_need_resched_tp overflowed the stack
+ * below rcu_read_unlock_special.
+ */
+static const char around_programs[] =
+	"sched_set_need_resched_tp rcu_* irq_work_* lock_acquire lock_acquired lock_contended "
+	"lock_release irq_disable irq_enable preempt_disable preempt_enable bpf_trace_printk "
+	"bpf_trigger_tp";
+
+bool tracepoint_is_denied(const struct tracepoint *tp)
+{
+	return any_word(around_programs, matches_name, (void *)tp->name);
+}
+
 /* ---- fields ---- */
 
 /*
@@ -150,7 +165,8 @@ static const struct tracepoint_text tracepoint_texts[] = {
 	  "kind=kind:memkind" },
 	{ "tcp_retransmit_skb", "skbaddr=skb skaddr=sk family=" SK("skc_family:family") SOCK_ADDRS
 	  " state=" SK("skc_state:state") },
-	{ "tcp_send_reset", "skbaddr=skb skaddr=sk" SOCK_ADDRS
+	/* there may be no socket; the addresses of the packet are no loads */
+	{ "tcp_send_reset", "skbaddr=skb skaddr=sk"
 			    " state=" SK("skc_state:state") " reason=reason:SK_RST_REASON_" },
 	{ "tcp_receive_reset", "family=" SK("skc_family:family") SOCK_ADDRS },
 	{ "tcp_destroy_sock", "family=" SK("skc_family:family") SOCK_ADDRS },
@@ -322,6 +338,8 @@ static int point_found(void *ctx, const struct tracepoint *tp)
 
 	if (!globs_have(search->globs, &copy, search->has_hit))
 		return 0;
+	if (tracepoint_is_denied(tp) && !copy.is_named)
+		return 0;
 	if (VEC_RESERVE(out->items, out->cap, out->cnt + 1))
 		return -ENOMEM;
 	out->items[out->cnt++] = copy;
@@ -438,7 +456,8 @@ static void names_of_file(int dir_fd, const char *file,
 			const char *name = string + PREFIX_LEN;
 			const struct tracepoint tp = { .name = name, .system = system_of(name) };
 
-			visit(ctx, tracepoint_full_name(&tp));
+			if (!tracepoint_is_denied(&tp))
+				visit(ctx, tracepoint_full_name(&tp));
 		}
 		at += len + 1;
 	}

@@ -64,6 +64,12 @@ int tracepoint_find(struct tracepoint_list *out, const struct kbtf *kb,
 		    const struct str_list *globs, const char **missed);
 void tracepoint_list_release(struct tracepoint_list *list);
 
+/*
+ * tracepoint_is_denied - whether the kernel would call a program there while it enters or leaves a program. tracepoint_find leaves
+ * these out unless a glob is their name.
+ */
+bool tracepoint_is_denied(const struct tracepoint *tp);
+
 /* tracepoint_matches - whether @glob has the tracepoint: SYSTEM:NAME, or NAME of any system. */
 bool tracepoint_matches(const char *glob, const char *system, const char *name);
 

@@ -20,6 +20,8 @@
 
 /* A trace refuses more functions than this without --max-funcs; -G with --all takes 12,000 on 7.2. */
 #define UNASKED_FUNCS_MAX 20000
+/* More tracepoints than this are worth a warning: each takes up to 60 ms to attach on an emulated CPU. */
+#define POINTS_UNASKED 200
 /* The limit without -T, where each function takes 26 ms to attach, and a grace period at the end. */
 #define SLOW_FUNCS_MAX    300
 #define SLOW_COMMON_MAX   390 /* of those that common traffic comes through: 10 s on 6.1 */
@@ -183,6 +185,24 @@ int plan_srcline(struct srcline **out, const struct opts *opts)
 	return opts->has_source ? srcline_new(out, opts->vmlinux) : 0;
 }
 
+static int check_denied(const struct tracepoint_list *list)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (!tracepoint_is_denied(&list->items[i]))
+			continue;
+		log_error(
+			"'%s' is hit while the kernel enters or leaves a program: one there would "
+			"call itself without end",
+			tracepoint_full_name(&list->items[i]));
+		return VERDICT_NOTHING;
+	}
+	if (list->cnt > POINTS_UNASKED)
+		log_warn("%zu tracepoints match: attaching them takes up to a minute, and each "
+			 "costs the whole host",
+			 list->cnt);
+	return 0;
+}
+
 int plan_points(struct tracepoint_list *out, const struct opts *opts, const struct facts *facts)
 {
 	const char *missed = NULL;
@@ -192,6 +212,8 @@ int plan_points(struct tracepoint_list *out, const struct opts *opts, const stru
 	if (!opts->events.cnt)
 		return 0;
 	err = tracepoint_find(out, facts->kbtf, &opts->events, &missed);
+	if (!err && !missed)
+		err = check_denied(out);
 	if (err || !missed)
 		return err;
 	near = tracepoint_suggest(facts->kbtf, missed);
