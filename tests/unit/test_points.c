@@ -160,8 +160,9 @@ TEST(patterns_match_system_and_name)
 	CHECK_STR(found("irq:*"), "irq:softirq_raise");
 	CHECK_STR(found("*"), "my_own wide irq:softirq_raise net:net_dev_queue skb:kfree_skb");
 	CHECK_STR(found("*:my_own"), "my_own");
-	/* only by name, to be refused */
-	CHECK_STR(found("sched:*"), "");
+	/* by name, and by patterns that match nothing else: to be refused */
+	CHECK_STR(found("sched:*"), "sched:sched_set_need_resched_tp");
+	CHECK(tracepoint_is_denied(&list.items[0]));
 	CHECK_STR(found("sched_set_need_resched_tp"), "sched:sched_set_need_resched_tp");
 	CHECK(tracepoint_is_denied(&list.items[0]));
 	CHECK_STR(found("rcu_utilization"), "rcu_utilization");

@@ -155,6 +155,8 @@ struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 {
 	const size_t left_cnt = plan->progs == ATTACH_AUTO ? want->prog_cnt : 0;
 	const size_t func_cnt = want->func_cnt - left_cnt;
+	const size_t extra_cnt = plan->extras == plan->mode ? 0 : want->extra_cnt;
+	const size_t pair_max = func_cnt - (want->prog_cnt - left_cnt) - extra_cnt;
 	const size_t pair_cnt = (plan->starts_by_pair ? start_cnt : 0) +
 				(plan->members_by_pair ? want->member_cnt : 0);
 
@@ -162,9 +164,9 @@ struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 		.mode = plan->mode,
 		.func_cnt = func_cnt,
 		.prog_cnt = want->prog_cnt - left_cnt,
-		.pair_cnt = pair_cnt < func_cnt ? pair_cnt : func_cnt,
+		.pair_cnt = pair_cnt < pair_max ? pair_cnt : pair_max,
 		.pair_option = plan->starts_by_pair ? "--filter" : "--show",
-		.extra_cnt = plan->extras == plan->mode ? 0 : want->extra_cnt,
+		.extra_cnt = extra_cnt,
 		.thread_bytes = attach_uses_sites(plan) ? attach_thread_bytes(want) : 0,
 	};
 }
@@ -198,8 +200,7 @@ bool attach_takes_extras(const struct attach_want *want)
 
 bool attach_is_all_by_site(const struct attach_want *want)
 {
-	return want->mode != ATTACH_CHEAP && !want->has_filter && !want->member_cnt &&
-	       attach_takes_extras(want) &&
+	return want->mode != ATTACH_CHEAP && !want->has_filter && attach_takes_extras(want) &&
 	       (want->preemption != PREEMPTION_OFF || !attach_is_shared(by_trampoline_best(want)));
 }
 

@@ -570,6 +570,7 @@ static int map_rings(struct bpfobj *obj)
 		.cpu_cnt = obj->config.want.cpu_cnt,
 		.rec_cnt = obj->rec_cnt,
 		.values = obj->config.values,
+		.has_members = obj->config.shown != NULL,
 		.skips_whole_calls = attach_way(obj->plan.mode)->has_both_ends,
 	};
 	int err = obj->plan.is_flat ? make_flat(obj) : 0;

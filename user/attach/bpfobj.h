@@ -115,10 +115,14 @@ static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *
 	return obj->config.cfg.by_starts && func->is_start;
 }
 
-/* bpfobj_needs_own - whether functions do not share the programs of funcs[@func_id], because these have its members. */
-static inline bool bpfobj_needs_own(const struct bpfobj *obj, size_t func_id)
+/*
+ * bpfobj_needs_own - whether funcs[@func_id] shares no programs, because its own read its members. Of one that trampolines must not
+ * serve (is_extra), members are not shown.
+ */
+static inline bool bpfobj_needs_own(const struct bpfobj *obj, const struct func *func,
+				    size_t func_id)
 {
-	return obj->plan.members_by_pair &&
+	return obj->plan.members_by_pair && !func->is_extra &&
 	       shown_word_cnt(obj->config.shown, (uint32_t)func_id) != 0;
 }
 

@@ -232,7 +232,8 @@ static void kprobe_set_fill(struct context *ctx, enum set set)
 		const struct func *func = &ctx->tab->funcs[i];
 		int err;
 
-		if (func->prog_id || set_of(ctx, func) != set || bpfobj_needs_own(ctx->obj, i) ||
+		if (func->prog_id || set_of(ctx, func) != set ||
+		    bpfobj_needs_own(ctx->obj, func, i) ||
 		    (ctx->is_for_extras && !func->is_extra) || func->is_attached ||
 		    func->is_left_out)
 			continue;

@@ -184,7 +184,8 @@ static bool multi_set_fill(struct context *ctx, int btf_fd, bool of_starts, uint
 		const struct func *func = &ctx->tab->funcs[i];
 
 		if (func->prog_id || func->btf_fd != btf_fd ||
-		    bpfobj_is_start(ctx->obj, func) != of_starts || bpfobj_needs_own(ctx->obj, i) ||
+		    bpfobj_is_start(ctx->obj, func) != of_starts ||
+		    bpfobj_needs_own(ctx->obj, func, i) ||
 		    (func->is_extra && ctx->obj->plan.extras != ATTACH_MULTI) ||
 		    seen_cnt++ % SET_CNT != set_idx || func->is_attached || func->is_left_out)
 			continue;

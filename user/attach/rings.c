@@ -276,16 +276,19 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 }
 
 /*
- * A record with values takes up to two dozen slots, with members up to forty. This share leaves room for as many preempted tasks as with one
- * slot.
+ * A record with values takes up to two dozen slots, with members up to forty. These shares leave room for as many preempted tasks
+ * as with one slot.
  */
-#define VALUES_SLACK_SHARE 16
+#define VALUES_SLACK_SHARE  16
+#define MEMBERS_SLACK_SHARE 8
 
 /* The number of unread records that a ring holds. */
 static uint64_t ring_room(const struct rings *rs)
 {
 	const uint64_t cnt = rs->mask + 1ull;
-	const uint64_t share = rs->values ? cnt / VALUES_SLACK_SHARE : 0;
+	const uint64_t share = rs->has_members ? cnt / MEMBERS_SLACK_SHARE
+			       : rs->values    ? cnt / VALUES_SLACK_SHARE
+					       : 0;
 
 	return cnt - (share > NFG_RING_SLACK ? share : NFG_RING_SLACK);
 }
@@ -295,6 +298,7 @@ int rings_init(struct rings *rs, const struct rings_memory *mem)
 	*rs = (struct rings){ .cpu_cnt = mem->cpu_cnt,
 			      .mask = mem->rec_cnt - 1,
 			      .values = mem->values,
+			      .has_members = mem->has_members,
 			      .skips_whole_calls = mem->skips_whole_calls };
 	rs->cursors = calloc(mem->cpu_cnt, sizeof(*rs->cursors));
 	rs->heap = calloc(mem->cpu_cnt, sizeof(*rs->heap));

@@ -54,8 +54,9 @@ struct rings {
 	uint64_t late_cnt; /* events of rings that were left behind */
 	bool has_given_up;
 	bool is_stopped; /* in a pass: a ring has a slot that is reserved but not yet written */
-	struct values *values;   /* the destination of records' values; borrowed */
-	bool skips_whole_calls;  /* see rings_memory */
+	struct values *values;  /* the destination of records' values; borrowed */
+	bool skips_whole_calls; /* see rings_memory */
+	bool has_members;
 	uint64_t torn_cnt;       /* counted in EVENT_TORN events so far */
 	uint64_t shown_lost_cnt; /* counted in EVENT_LOST events so far */
 	uint64_t mark_cnt; /* events so far that belong to no call: GAP, LOST, DOUBT, SURE, TORN */
@@ -69,6 +70,7 @@ struct rings_memory {
 	uint32_t cpu_cnt;
 	uint32_t rec_cnt;      /* a power of two, NFG_REC_CNT_MIN or more */
 	struct values *values; /* NULL: values are dropped */
+	bool has_members;      /* --show: records take more slots */
 	/* one program serves both ends of a function (fsession): the guard skips whole calls */
 	bool skips_whole_calls;
 };

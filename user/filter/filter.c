@@ -569,6 +569,9 @@ static void filter_load(struct coder *c, const struct operand *op)
 	const struct proto_type *type = op->type;
 	int32_t high_bits = filter_is_wide(type) ? 0 : 64 - 8 * type->bytes;
 	int32_t low_bits = high_bits;
+	/* an enum that is a bit field has no bit for a sign */
+	const bool is_signed = filter_is_signed(type) &&
+			       !(type->kind == PROTO_ENUM && op->read && op->read->member.bit_cnt);
 
 	filter_load_arg(c, op);
 	if (op->read)
@@ -583,8 +586,8 @@ static void filter_load(struct coder *c, const struct operand *op)
 	if (high_bits)
 		filter_put(c, BPF_ALU64 | BPF_LSH | BPF_K, R_VALUE, 0, 0, high_bits);
 	if (low_bits)
-		filter_put(c, BPF_ALU64 | (filter_is_signed(type) ? BPF_ARSH : BPF_RSH) | BPF_K,
-			   R_VALUE, 0, 0, low_bits);
+		filter_put(c, BPF_ALU64 | (is_signed ? BPF_ARSH : BPF_RSH) | BPF_K, R_VALUE, 0, 0,
+			   low_bits);
 }
 
 /* Jump to @label if the text is the string, or if it is not, else continue. */
@@ -676,7 +679,7 @@ static void branch_each(struct coder *c, uint32_t at, enum filter_end end, uint3
 	if (node->op == FILTER_AND) {
 		branch_each(c, node->left, end, label);
 		branch_each(c, node->right, end, label);
-	} else if ((end == FILTER_AT_ENTRY) == (reads_of(c->filter, at) & READS_MEMBERS)) {
+	} else if ((end == FILTER_AT_ENTRY) == ((reads_of(c->filter, at) & READS_MEMBERS) != 0)) {
 		branch(c, at, false, label);
 	}
 }

@@ -467,7 +467,10 @@ static void emit_value(struct coder *c, const struct shown_read *read, int32_t w
 	}
 	emit_read(c, R_AT, last, read->kind == PROTO_IPV6 ? 2 * WORD_BYTES : m->bytes, R_WORDS,
 		  word_at, BPF_FUNC_probe_read_kernel);
-	emit_number(c, read, read->kind == PROTO_SIGNED || read->kind == PROTO_ENUM, word_at);
+	/* an enum that is a bit field has no bit for a sign */
+	emit_number(c, read,
+		    read->kind == PROTO_SIGNED || (read->kind == PROTO_ENUM && !m->bit_cnt),
+		    word_at);
 }
 
 static void label_here(struct coder *c, enum label label)

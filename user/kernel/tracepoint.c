@@ -290,10 +290,13 @@ static bool globs_have(const struct str_list *globs, struct tracepoint *tp, bool
 	bool is_any = !globs->cnt;
 
 	for (size_t i = 0; i < globs->cnt; i++) {
+		const bool is_plain = glob_is_plain(globs->items[i]);
+
 		if (!tracepoint_matches(globs->items[i], tp->system, tp->name))
 			continue;
-		has_hit[i] = is_any = true;
-		tp->is_named |= glob_is_plain(globs->items[i]);
+		has_hit[i] |= is_plain || !tracepoint_is_denied(tp);
+		is_any = true;
+		tp->is_named |= is_plain;
 	}
 	return is_any;
 }
@@ -346,6 +349,25 @@ static int point_found(void *ctx, const struct tracepoint *tp)
 	return 0;
 }
 
+struct denied_search {
+	struct tracepoint_list *out;
+	const char *glob;
+};
+
+/* Add the first that the pattern has, although it is left out, to be refused. */
+static int denied_found(void *ctx, const struct tracepoint *tp)
+{
+	const struct denied_search *search = ctx;
+	struct tracepoint_list *out = search->out;
+
+	if (!tracepoint_is_denied(tp) || !tracepoint_matches(search->glob, tp->system, tp->name))
+		return 0;
+	if (VEC_RESERVE(out->items, out->cap, out->cnt + 1))
+		return -ENOMEM;
+	out->items[out->cnt++] = *tp;
+	return 1;
+}
+
 int tracepoint_find(struct tracepoint_list *out, const struct kbtf *kb,
 		    const struct str_list *globs, const char **missed)
 {
@@ -362,6 +384,12 @@ int tracepoint_find(struct tracepoint_list *out, const struct kbtf *kb,
 	for (size_t i = 0; i < globs->cnt && !*missed; i++)
 		*missed = has_hit[i] ? NULL : globs->items[i];
 	free(has_hit);
+	if (!err && *missed)
+		err = each_point(kb, denied_found, &(struct denied_search){ out, *missed });
+	if (err == 1) {
+		*missed = NULL;
+		err = 0;
+	}
 	return err;
 }
 

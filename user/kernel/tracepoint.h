@@ -66,7 +66,7 @@ void tracepoint_list_release(struct tracepoint_list *list);
 
 /*
  * tracepoint_is_denied - whether the kernel would call a program there while it enters or leaves a program. tracepoint_find leaves
- * these out unless a glob is their name.
+ * these out unless a glob is their name, or matches nothing else.
  */
 bool tracepoint_is_denied(const struct tracepoint *tp);
 

@@ -468,7 +468,7 @@ const struct opt_def opt_defs[] = {
 	  "tests calls of start functions (-G, --preset; without these, of the traced functions that have what "
 	  "EXPRESSION names). EXPRESSION compares retval or an argument, by its name in the kernel, or a member behind "
 	  "it (skb.dev.ifindex) with a number, an errno name, an enumerator or a \"text\": == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
-	  "kernel decides when the call returns." },
+	  "kernel decides when the call returns, about members when it begins." },
 	{ 0, "show", "LIST", APPLY(shown, struct shown *, apply_show),
 	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LIST) | OPT_LIVE_ONLY,
 	  "Show members of the structs behind arguments, as further arguments of each function that has them: "

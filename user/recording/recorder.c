@@ -371,7 +371,8 @@ static bool is_too_old(const struct flightfile *f, const struct chunk_head *head
 static bool is_table(const struct chunk_head *head)
 {
 	return head->type == CHUNK_HOST || head->type == CHUNK_MADE || head->type == CHUNK_FUNC ||
-	       head->type == CHUNK_TYPES || head->type == CHUNK_PNTS || head->type == CHUNK_FLDS;
+	       head->type == CHUNK_TYPES || head->type == CHUNK_PNTS || head->type == CHUNK_FLDS ||
+	       head->type == CHUNK_SHOW;
 }
 
 /* The file begins where its events do, not at the beginning of the first segment. */

@@ -38,8 +38,13 @@ size_t plan_member_cnt(const struct opts *opts, const struct functab *tab)
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; opts->shown && i < tab->cnt; i++)
-		cnt += shown_word_cnt(opts->shown, (uint32_t)i) != 0;
+	for (size_t i = 0; opts->shown && i < tab->cnt; i++) {
+		const struct func *func = &tab->funcs[i];
+
+		/* start functions with --filter have programs of their own anyway */
+		cnt += !func->is_extra && !(opts->filter && func->is_start) &&
+		       shown_word_cnt(opts->shown, (uint32_t)i) != 0;
+	}
 	return cnt;
 }
 
@@ -149,7 +154,7 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.callee_depth = opts->callee_depth,
 		.width = width(opts, takes_extras),
 		.extras_by_kprobe = takes_extras,
-		.all_by_kprobe = opts->all_callees && attach_is_all_by_site(&want),
+		.all_by_kprobe = opts->all_callees && !opts->shown && attach_is_all_by_site(&want),
 		.max_cnt = max_cnt(opts, &want, takes_extras),
 		.progs = &facts->progs,
 		.text = facts->text,
