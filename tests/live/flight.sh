@@ -189,4 +189,19 @@ test_long()
 	[ $((most_kib - early_kib)) -le 2048 ] || fail "memory: $early_kib KiB in 12 minutes, then up to $most_kib KiB"
 }
 
-run_tests windows hanging_and_stopped -- flood ended_by_limit refusals -- long
+# Of several segments in memory, each with its own tables.
+test_members()
+{
+	rm -rf flight
+	begin netfgraph record -v --max-overhead 100 -o flight --ring 8M --when '__sys_recvfrom > 300ms' --window 100s \
+		-T __sys_recvfrom -T udp_sendmsg --show sk.sk_protocol
+	wait_attached
+	sleep 0.5
+	workload udp 30000
+	workload recv-block 900
+	end_flight
+	expect 0 report netfgraph report --strict flight/*.rec >out
+	[ "$(count ' udp_sendmsg\(sk.sk_protocol=IPPROTO_UDP\)|udp_sendmsg\(sk.sk_protocol=17\)' out)" -ge 30000 ] || fail 'not all'
+}
+
+run_tests windows hanging_and_stopped members -- flood ended_by_limit refusals -- long
