@@ -36,6 +36,7 @@ static bool is_chunk(const uint8_t *at)
 	case CHUNK_PLAC:
 	case CHUNK_PNTS:
 	case CHUNK_FLDS:
+	case CHUNK_SHOW:
 		return true;
 	default:
 		return false;

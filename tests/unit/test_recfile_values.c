@@ -46,7 +46,8 @@ static struct call_values values_of(const struct event *ev)
 		call.caller = 0xffffffff81000000 + ev->frame % CALLER_CNT;
 	if (call.has_ret)
 		call.ret = ev->time_ns;
-	call.shown_cnt = ev->frame / 64 % (NFG_SHOWN_WORDS + 2);
+	if (ev->kind == EVENT_ENTRY)
+		call.shown_cnt = ev->frame / 64 % (NFG_SHOWN_WORDS + 2);
 	for (uint32_t i = 0; i < call.shown_cnt; i++)
 		call.shown[i] = ev->time_ns ^ (uint64_t)ev->func_id << (i + 40);
 	return call;

@@ -248,6 +248,24 @@ TEST(values_are_never_number_0_where_numbers_begin_again)
 	CHECK(!values_get(vs, UINT32_MAX - 10, &got) && !values_get(vs, 2000, &got));
 }
 
+/* A recording may have a word that looks like a first one where a number of a round ago points to. */
+TEST(values_that_are_made_up_are_not_copied_beyond_their_room)
+{
+	struct call_values call;
+	uint32_t id;
+
+	start(SMALL_CNT, 20);
+	call = make_call(2, true, true, 7);
+	id = values_put(vs, &call);
+	*values_word_at(vs, id) |= VALUES_SHOWN | VALUES_ARGS;
+	CHECK(!values_get(vs, id, &call) && values_missed_cnt(vs) == 1);
+	/* more words than there are */
+	call = make_call(2, true, true, 7);
+	id = values_put(vs, &call);
+	*values_word_at(vs, id) += 5;
+	CHECK(!values_get(vs, id, &call) && values_missed_cnt(vs) == 2);
+}
+
 TEST(values_of_a_round_ago_are_not_taken_for_new_ones)
 {
 	const struct call_values old = make_call(1, false, false, 1);

@@ -396,6 +396,15 @@ static struct text place_named(void *ctx, uint64_t addr)
 	return retaddr_get(ctx, addr);
 }
 
+/* The name of a task or a device must not end the comment that it stands in. */
+static void keep_comment_open(char *text, size_t len)
+{
+	for (size_t i = 0; i + 1 < len; i++) {
+		if (text[i] == '*' && text[i + 1] == '/')
+			text[i] = '_';
+	}
+}
+
 static void fill_point(struct notes *nt, struct row *row)
 {
 	const struct notes_config *config = &nt->config;
@@ -407,6 +416,10 @@ static void fill_point(struct notes *nt, struct row *row)
 	row->arg_cnt =
 		proto_fields(config->points, row->func_id, call.args, call.arg_cnt, &config->style,
 			     place_named, config->callers, &nt->texts, nt->args);
+	for (uint32_t i = 0; i < row->arg_cnt; i++) {
+		if (nt->args[i].text.ptr == nt->texts.bytes[i])
+			keep_comment_open(nt->texts.bytes[i], nt->args[i].text.len);
+	}
 }
 
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)

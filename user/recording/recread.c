@@ -137,7 +137,13 @@ static bool read_point(struct recfile_reader *r, const uint64_t *words, uint32_t
 	return true;
 }
 
-/* Add the members to the values of the event before. Return: whether there may be as many. */
+/* Whether the event before may have values, and has none yet. */
+static bool takes_values(const struct recfile_reader *r, const struct event *ev)
+{
+	return ev == r->events || (event_is_call(&ev[-1]) && !ev[-1].values);
+}
+
+/* Add the members to the values of the entry before. Return: whether it may have as many, and has none yet. */
 static bool read_members(struct recfile_reader *r, const uint64_t *words, uint32_t cnt,
 			 struct event *ev)
 {
@@ -147,8 +153,12 @@ static bool read_members(struct recfile_reader *r, const uint64_t *words, uint32
 		return false;
 	if (!r->values || ev == r->events)
 		return true;
+	if (ev[-1].kind != EVENT_ENTRY)
+		return false;
 	if (!values_get(r->values, ev[-1].values, &call))
 		call = (struct call_values){ 0 };
+	if (call.shown_cnt)
+		return false;
 	memcpy(call.shown, words, cnt * sizeof(*words));
 	call.shown_cnt = (uint8_t)cnt;
 	ev[-1].values = values_put(r->values, &call);
@@ -178,7 +188,7 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 
 	if (cnt > r->word_cnt - r->word_at - 1)
 		return -1;
-	if (kind == EXTRA_VALUES && !values_unpack(words, cnt, &call))
+	if (kind == EXTRA_VALUES && (!values_unpack(words, cnt, &call) || !takes_values(r, ev)))
 		return -1;
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)

@@ -171,6 +171,11 @@ bool values_get(struct values *vs, uint32_t id, struct call_values *call)
 	}
 	words[0] = (uint32_t)*values_word_at(vs, pos);
 	cnt = packed_cnt(words[0]);
+	/* after 2^32 words a number may mean another place, whose word a recording has made up */
+	if (cnt > VALUES_WORD_MAX || cnt > vs->head - pos) {
+		vs->missed_cnt++;
+		return false;
+	}
 	for (uint32_t i = 1; i < cnt; i++)
 		words[i] = *values_word_at(vs, pos + i);
 	return values_unpack(words, cnt, call);
