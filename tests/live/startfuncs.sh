@@ -271,6 +271,7 @@ test_examples_of_filter()
 		-G tcp_sendmsg --filter 'sk.sk_wmem_queued > 100000 || sk:tcp_sock.snd_cwnd < 10'
 		-G udp_sendmsg --filter 'sk.sk_dport == 53 && sk.sk_socket.state == SS_UNCONNECTED'
 	EOF
+	big_grep -qwE 'kfree_skb_reason|sk_skb_reason_drop' /proc/kallsyms || return 0 # 5.17
 	expect 0 'reasons' netfgraph --attach auto -o out --preset drop --filter 'reason == SKB_DROP_REASON_NO_SOCKET' --timeout 1ms
 }
 
