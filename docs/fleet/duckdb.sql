@@ -14,8 +14,9 @@ SELECT * FROM read_json('fleet/date=*/*.jsonl*', format = 'newline_delimited', h
         'netns': 'UINTEGER', 'comm': 'VARCHAR', 'depth': 'USMALLINT',
         'func': 'VARCHAR', 'module': 'VARCHAR', 'args': 'JSON', 'caller': 'VARCHAR', 'ret': 'JSON',
         'complete': 'BOOLEAN', 'returned': 'BOOLEAN',
-        -- losses, comments, stacks
+        -- losses, comments, stacks, tracepoints
         'lost': 'UBIGINT', 'comment': 'VARCHAR', 'stack': 'VARCHAR[]', 'source': 'VARCHAR[]',
+        'type': 'VARCHAR', 'name': 'VARCHAR', 'system': 'VARCHAR', 'fields': 'JSON',
         'time_unix_ns': 'BIGINT', 'time_ns': 'BIGINT'
     });
 
@@ -29,4 +30,4 @@ FROM lines WHERE complete IS NOT NULL;
 -- A row for each place where events are missing; events is null where their number is not known.
 CREATE OR REPLACE VIEW losses AS
 SELECT date, host, make_timestamp_ns(time_unix_ns) AS time, cpu, lost AS events
-FROM lines WHERE complete IS NULL AND comment IS NULL AND stack IS NULL;
+FROM lines WHERE complete IS NULL AND comment IS NULL AND stack IS NULL AND type IS NULL;
