@@ -153,6 +153,18 @@ static __always_inline __u16 func_id_by(enum how how, void *ctx)
 	return how == HOW_COOKIE ? bpf_get_attach_cookie(ctx) : patched_func_id();
 }
 
+/*
+ * In a copy, a call of code that reads words of the context replaces the constant @patch: fields of a tracepoint
+ * (kernel/tracepoint.h), or members (filter/shown.h).
+ */
+#define READ_WORDS(ctx, words, patch)                   \
+	asm volatile("r1 = %0\n\t"                      \
+		     "r2 = %1\n\t"                      \
+		     "r0 = %2"                          \
+		     :                                  \
+		     : "r"(ctx), "r"(words), "i"(patch) \
+		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory")
+
 /* The verdict of --filter: in a copy a call of the filter's code replaces the constant. */
 static __always_inline bool passes_filter(void *ctx)
 {

@@ -35,22 +35,11 @@ static __always_inline __u32 point_flags(struct nfg_cpu *cpu, __u32 task, __u32 
 	return look_at_point(cpu, frame, ctx);
 }
 
-/* In a copy, a call of code that writes the fields' words (kernel/tracepoint.h) replaces the constant. */
-static __always_inline void read_fields(void *ctx, __u64 *words)
-{
-	asm volatile("r1 = %0\n\t"
-		     "r2 = %1\n\t"
-		     "r0 = %2"
-		     :
-		     : "r"(ctx), "r"(words), "i"(NFG_PATCH_MARK)
-		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
-}
-
 static __always_inline void put_fields(struct values *vs, void *ctx, enum nfg_slot slot)
 {
 	__u64 words[NFG_VALUE_ARG_CNT];
 
-	read_fields(ctx, words);
+	READ_WORDS(ctx, words, NFG_PATCH_MARK);
 #define PUT_FIELD(i)                              \
 	do {                                      \
 		if (i >= vs->arg_cnt)             \

@@ -196,17 +196,6 @@ static __always_inline void put_packet(struct values *vs, enum nfg_slot slot)
 		put_value(vs, NFG_VALUE_PACKET + i, words[i], slot);
 }
 
-/* In a copy, a call of code that reads the members (filter/shown.h) replaces the constant. */
-static __always_inline void read_shown(void *ctx, __u64 *words)
-{
-	asm volatile("r1 = %0\n\t"
-		     "r2 = %1\n\t"
-		     "r0 = %2"
-		     :
-		     : "r"(ctx), "r"(words), "i"(NFG_PATCH_SHOW)
-		     : "r0", "r1", "r2", "r3", "r4", "r5", "memory");
-}
-
 /*
  * A frame of its own, because the words take half of a small stack. They are the last values of a call, in the slots from
  * @at on.
@@ -222,7 +211,7 @@ static __always_inline int put_shown(struct nfg_cpu *cpu, __u64 at, void *ctx, e
 		if (!vs.ring)
 			return 0;
 	}
-	read_shown(ctx, words);
+	READ_WORDS(ctx, words, NFG_PATCH_SHOW);
 #define PUT_WORD(i)                                                  \
 	do {                                                         \
 		if (i >= cnt)                                        \
