@@ -768,6 +768,12 @@ static int read_summary(struct recfile_reader *r, struct span s, struct recfile_
 
 /* ---- the file ---- */
 
+/* Types, which the reader does not interpret. */
+static struct recfile_item types_item(enum recfile_kind kind, struct span s)
+{
+	return (struct recfile_item){ .kind = kind, .cnt = (size_t)(s.end - s.at), .types = s.at };
+}
+
 static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		      struct recfile_item *item)
 {
@@ -799,22 +805,16 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		err = read_places(r, s, item);
 		break;
 	case CHUNK_TYPES:
-		*item = (struct recfile_item){ .kind = RECFILE_TYPES,
-					       .cnt = head->bytes,
-					       .types = s.at };
+		*item = types_item(RECFILE_TYPES, s);
 		break;
 	case CHUNK_SHOW:
-		*item = (struct recfile_item){ .kind = RECFILE_MEMBER_TYPES,
-					       .cnt = head->bytes,
-					       .types = s.at };
+		*item = types_item(RECFILE_MEMBER_TYPES, s);
 		break;
 	case CHUNK_PNTS:
 		err = read_points(r, s, item);
 		break;
 	case CHUNK_FLDS:
-		*item = (struct recfile_item){ .kind = RECFILE_POINT_TYPES,
-					       .cnt = head->bytes,
-					       .types = s.at };
+		*item = types_item(RECFILE_POINT_TYPES, s);
 		break;
 	case CHUNK_ADDR:
 		err = recread_read_callers(r, s, item);

@@ -364,20 +364,29 @@ static const char *arguments_near(const struct proto_table *protos, struct text 
 	return suggest_text(&near);
 }
 
+/* @func: the function that lacks it; NULL: all do. @why: of member_resolve, "COMPLAINT; HINT". */
+static void say_member(const char *option, const struct func *func, const char *why)
+{
+	const char *hint = strstr(why, "; ");
+	const int len = (int)(hint ? (size_t)(hint - why) : strlen(why));
+
+	if (func)
+		log_error("%s: '%s': %.*s", option, func->name.ptr, len, why);
+	else
+		log_error("%s: %.*s", option, len, why);
+	if (hint)
+		log_hint("%s", hint + 2);
+}
+
 int start_setup_check_members(const struct opts *opts, const struct proto_table *protos)
 {
 	const struct shown_name *name = opts->shown ? shown_unfound(opts->shown) : NULL;
-	const char *hint;
 	const char *near;
 
 	if (!name)
 		return 0;
 	if (*name->why) {
-		hint = strstr(name->why, "; ");
-		log_error("--show: %.*s",
-			  (int)(hint ? (size_t)(hint - name->why) : strlen(name->why)), name->why);
-		if (hint)
-			log_hint("%s", hint + 2);
+		say_member("--show", NULL, name->why);
 		return VERDICT_USAGE;
 	}
 	log_error("--show: none of the functions has an argument '%.*s'", (int)name->name.len,
@@ -393,15 +402,7 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 /* A member of a function's argument is missing, or of all functions'. */
 static int member_misses(const struct filter *filter, const struct func *func)
 {
-	const char *hint = strstr(filter->why, "; ");
-	const int len = (int)(hint ? (size_t)(hint - filter->why) : strlen(filter->why));
-
-	if (func)
-		log_error("--filter: '%s': %.*s", func->name.ptr, len, filter->why);
-	else
-		log_error("--filter: %.*s", len, filter->why);
-	if (hint)
-		log_hint("%s", hint + 2);
+	say_member("--filter", func, filter->why);
 	return VERDICT_NOTHING;
 }
 
@@ -433,6 +434,16 @@ static int filter_misses(const struct text *missing, const char *near, const str
 	return VERDICT_NOTHING;
 }
 
+int start_setup_fit(struct filter *filter, struct func *func, uint32_t func_id,
+		    const struct proto_table *protos, const struct kbtf *kb, struct text *missing)
+{
+	const struct kbtf_func kfunc = details_kfunc(func);
+	const int err = filter_resolve(filter, kb, &kfunc, func_id);
+
+	func->fits_filter = !err && filter_fits(filter, protos, func_id, missing);
+	return err;
+}
+
 int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			     const struct proto_table *protos, const struct kbtf *kb)
 {
@@ -442,12 +453,9 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 
 	for (size_t i = 0; opts->filter && i < functab->cnt; i++) {
 		struct func *func = &functab->funcs[i];
-		const struct kbtf_func kfunc = details_kfunc(func);
-
-		err = filter_resolve(opts->filter, kb, &kfunc, (uint32_t)i);
+		err = start_setup_fit(opts->filter, func, (uint32_t)i, protos, kb, &missing);
 		if (err)
 			return err;
-		func->fits_filter = filter_fits(opts->filter, protos, (uint32_t)i, &missing);
 		if (func->fits_filter || !is_graph_func(opts, func->name.ptr)) {
 			has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
 			continue;

@@ -120,6 +120,14 @@ int start_setup_check(const struct opts *opts, const struct functab *functab);
 int start_setup_check_members(const struct opts *opts, const struct proto_table *protos);
 
 /*
+ * start_setup_fit - set fits_filter of one function. Functions come in the order of their ids, from 0 on.
+ *
+ * *missing: as by filter_fits. Return: 0 or -ENOMEM.
+ */
+int start_setup_fit(struct filter *filter, struct func *func, uint32_t func_id,
+		    const struct proto_table *protos, const struct kbtf *kb, struct text *missing);
+
+/*
  * start_setup_check_filter - whether the functions support --filter. Sets fits_filter of each function that has
  * everything the filter names.
  *

@@ -187,14 +187,9 @@ static int fit_filter(const struct progwatch_config *config, size_t first)
 	struct text missing;
 	int err = 0;
 
-	for (size_t i = first; filter && !err && i < config->functab->cnt; i++) {
-		struct func *func = &config->functab->funcs[i];
-		const struct kbtf_func kfunc = details_kfunc(func);
-
-		err = filter_resolve(filter, config->facts->kbtf, &kfunc, (uint32_t)i);
-		func->fits_filter =
-			!err && filter_fits(filter, config->details->protos, (uint32_t)i, &missing);
-	}
+	for (size_t i = first; filter && !err && i < config->functab->cnt; i++)
+		err = start_setup_fit(filter, &config->functab->funcs[i], (uint32_t)i,
+				      config->details->protos, config->facts->kbtf, &missing);
 	return err;
 }
 
