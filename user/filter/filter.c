@@ -163,33 +163,26 @@ static unsigned int reads_of(const struct filter *filter, uint32_t at)
 
 /* ---- members ---- */
 
+/* Reads are in this order. */
+static uint64_t read_key(const struct filter_read *read)
+{
+	return (uint64_t)read->func_id << 32 | read->node;
+}
+
 /* The read of the comparison @node in the code of @func_id; NULL: there is none. */
 static const struct filter_read *read_of(const struct filter *filter, uint32_t func_id,
 					 const struct filter_node *node)
 {
 	const uint64_t key = (uint64_t)func_id << 32 | (uint32_t)(node - filter->nodes);
-	size_t begin = 0;
-	size_t end = filter->read_cnt;
+	const size_t at = VEC_BISECT(i, filter->read_cnt, read_key(&filter->reads[i]) < key);
 
-	while (begin < end) {
-		const size_t at = begin + (end - begin) / 2;
-		const struct filter_read *read = &filter->reads[at];
-		const uint64_t here = (uint64_t)read->func_id << 32 | read->node;
-
-		if (here == key)
-			return read;
-		if (here < key)
-			begin = at + 1;
-		else
-			end = at;
-	}
-	return NULL;
+	return at < filter->read_cnt && read_key(&filter->reads[at]) == key ? &filter->reads[at]
+									    : NULL;
 }
 
 static bool is_char(const struct btf *btf, uint32_t type_id)
 {
-	const int id = btf__resolve_type(btf, type_id);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_type *type = kbtf_type(btf, type_id, NULL);
 
 	return type && btf_is_int(type) && type->size == 1;
 }
@@ -198,8 +191,7 @@ static bool is_char(const struct btf *btf, uint32_t type_id)
 static bool string_type(struct filter *filter, const struct filter_node *node,
 			const struct btf *btf, struct filter_read *read)
 {
-	const int id = btf__resolve_type(btf, read->member.type_id);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_type *type = kbtf_type(btf, read->member.type_id, NULL);
 	const struct btf_array *array = type && btf_is_array(type) ? btf_array(type) : NULL;
 
 	read->is_pointer = type && btf_is_ptr(type) && is_char(btf, type->type);
@@ -222,24 +214,13 @@ static uint32_t operand_type(const struct btf_type *type, uint32_t idx, bool is_
 	return is_ret ? type->type : btf_params(type)[idx].type;
 }
 
-static uint32_t arg_place(const struct btf *btf, const struct btf_type *type, struct text name)
-{
-	uint32_t idx = 0;
-
-	while (idx < btf_vlen(type) &&
-	       !text_equal(text_from(btf__name_by_offset(btf, btf_params(type)[idx].name_off)),
-			   name))
-		idx++;
-	return idx;
-}
-
 /* Return: 0, 1: the function lacks it, or -ENOMEM. */
 static int resolve_node(struct filter *filter, const struct filter_node *node,
 			const struct btf *btf, const struct btf_type *proto,
 			struct filter_read *read)
 {
 	const bool is_ret = filter_is_retval(node->name);
-	const uint32_t idx = arg_place(btf, proto, node->name);
+	const uint32_t idx = member_arg(btf, proto, node->name);
 	uint32_t type_id;
 	int err;
 

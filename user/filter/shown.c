@@ -126,17 +126,9 @@ const struct shown_name *shown_unfound(const struct shown *shown)
 
 /* ---- types ---- */
 
-/* The type behind names and qualifiers; NULL: void or damaged. */
-static const struct btf_type *shown_type(const struct btf *btf, uint32_t type_id)
-{
-	const int id = btf__resolve_type(btf, type_id);
-
-	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-}
-
 static bool shown_is_char(const struct btf *btf, uint32_t type_id)
 {
-	const struct btf_type *type = shown_type(btf, type_id);
+	const struct btf_type *type = kbtf_type(btf, type_id, NULL);
 	const char *name = type ? btf__name_by_offset(btf, type->name_off) : NULL;
 
 	return type && btf_is_int(type) && type->size == 1 && name && !strcmp(name, "char");
@@ -153,7 +145,7 @@ static const char *list_of(struct text member)
 		{ "skc_family", "family" }, { "sk_protocol", "ipproto" }, { "nud_state", "nud" },
 	};
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		if (text_equal(member, text_from(lists[i].member)))
 			return lists[i].list;
 	}
@@ -200,7 +192,7 @@ static int value_type(struct proto_table *types, const struct btf *btf, struct s
 		      struct shown_read *read, struct proto_type *type)
 {
 	const struct member *m = &read->member;
-	const struct btf_type *real = shown_type(btf, m->type_id);
+	const struct btf_type *real = kbtf_type(btf, m->type_id, NULL);
 	const char *real_name = real ? btf__name_by_offset(btf, real->name_off) : NULL;
 	int err = 0;
 
@@ -232,13 +224,9 @@ static int name_resolve(struct shown_name *name, struct proto_table *types, cons
 			const struct btf_type *func_type, struct shown_read *read,
 			struct proto_type *type)
 {
-	uint32_t idx = 0;
+	const uint32_t idx = member_arg(btf, func_type, name->name);
 	uint32_t type_id;
 
-	while (idx < btf_vlen(func_type) &&
-	       !text_equal(text_from(btf__name_by_offset(btf, btf_params(func_type)[idx].name_off)),
-			   name->name))
-		idx++;
 	if (idx == btf_vlen(func_type) || idx >= PROTO_ARG_MAX)
 		return 1;
 	type_id = btf_params(func_type)[idx].type;
@@ -290,18 +278,7 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 /* The place of the function's first read; read_cnt: it has none. */
 static size_t first_read(const struct shown *shown, uint32_t func_id)
 {
-	size_t begin = 0;
-	size_t end = shown->read_cnt;
-
-	while (begin < end) {
-		const size_t at = begin + (end - begin) / 2;
-
-		if (shown->reads[at].func_id < func_id)
-			begin = at + 1;
-		else
-			end = at;
-	}
-	return begin;
+	return VEC_BISECT(i, shown->read_cnt, shown->reads[i].func_id < func_id);
 }
 
 uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id)

@@ -47,8 +47,10 @@ struct shown {
 	size_t read_cap;
 };
 
-/* shown_parse - add the members of the list @text to @shown, or make it. Return: NULL, or the complaint that follows
- * "'TEXT' ", valid until the next call.
+/*
+ * shown_parse - add the members of the list @text to @shown, or make it.
+ *
+ * Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call.
  */
 const char *shown_parse(struct shown **shown, const char *text);
 void shown_free(struct shown *shown);
@@ -76,7 +78,8 @@ uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id);
  * Its arguments are the program's context and the address of shown_word_cnt words, which it fills. All reads behind the
  * argument go through helpers, so a bad address is noticed, and the verifier need not know the types. It has no loop, and
  * uses 24 bytes of stack.
- * @is_direct: arguments are loaded where the verifier is known to allow it; else all of them through the helper. @insns: room for SHOWN_INSN_MAX. Return: the number of instructions.
+ * @is_direct: arguments are loaded where the verifier is known to allow it; else all of them through the helper. @insns:
+ * room for SHOWN_INSN_MAX. Return: the number of instructions.
  */
 uint32_t shown_code(const struct shown *shown, uint32_t func_id, bool is_direct,
 		    struct bpf_insn *insns);

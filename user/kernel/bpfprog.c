@@ -303,8 +303,8 @@ static int probe_exit(const struct kbtf_func *func, uint8_t arg_cnt)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FEXIT,
 		    .attach_btf_id = func->btf_id, .attach_prog_fd = (__u32)func->btf_fd);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), &opts);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, ARRAY_SIZE(insns),
+			       &opts);
 
 	if (fd < 0)
 		return fd;
@@ -399,8 +399,8 @@ static int holders_load(const struct holder_members *at, uint32_t btf_id)
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_ITER,
 		    .attach_btf_id = btf_id);
 
-	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns,
-			     sizeof(insns) / sizeof(insns[0]), &opts);
+	return bpf_prog_load(BPF_PROG_TYPE_TRACING, "netfgraph", "GPL", insns, ARRAY_SIZE(insns),
+			     &opts);
 }
 
 int bpfprog_holders_open(const struct kbtf *kb)

@@ -46,15 +46,21 @@ struct kbtf {
 	struct hash named;   /* ids of vmlinux's structs, variables and types of tracepoints */
 };
 
-/* The prefix of the typedefs of tracepoints. */
-#define TRACEPOINT_PREFIX "btf_trace_"
-
 /* The type's name; "" if it has none, or if a damaged BTF points beyond its strings. */
 static const char *name_of(const struct btf *btf, const struct btf_type *type)
 {
 	const char *name = btf__name_by_offset(btf, type->name_off);
 
 	return name ? name : "";
+}
+
+const struct btf_type *kbtf_type(const struct btf *btf, uint32_t type_id, uint32_t *id)
+{
+	const int found = btf__resolve_type(btf, type_id);
+
+	if (id)
+		*id = found > 0 ? (uint32_t)found : 0;
+	return found > 0 ? btf__type_by_id(btf, (uint32_t)found) : NULL;
 }
 
 /*
@@ -75,8 +81,7 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 		return "too many arguments";
 	param = btf_params(proto);
 	for (unsigned int i = 0; i < cnt; i++, param++) {
-		int id = btf__resolve_type(btf, param->type);
-		const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+		const struct btf_type *type = kbtf_type(btf, param->type, NULL);
 
 		if (!param->type)
 			return "variable arguments";
@@ -88,8 +93,7 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 			return "argument wider than a register";
 	}
 	if (proto->type) {
-		int id = btf__resolve_type(btf, proto->type);
-		const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+		const struct btf_type *type = kbtf_type(btf, proto->type, NULL);
 
 		if (!type || btf_is_composite(type))
 			return "struct returned by value";
@@ -103,12 +107,10 @@ static const char *proto_obstacle(const struct btf *btf, const struct btf_type *
 static const struct btf_type *kbtf_target_of(const struct btf *btf, uint32_t id,
 					     uint32_t *target_id)
 {
-	int pointer = btf__resolve_type(btf, id);
-	const struct btf_type *type = pointer > 0 ? btf__type_by_id(btf, (uint32_t)pointer) : NULL;
-	int target = type && btf_is_ptr(type) ? btf__resolve_type(btf, type->type) : 0;
+	const struct btf_type *type = kbtf_type(btf, id, NULL);
 
-	*target_id = target > 0 ? (uint32_t)target : 0;
-	return *target_id ? btf__type_by_id(btf, *target_id) : NULL;
+	*target_id = 0;
+	return type && btf_is_ptr(type) ? kbtf_type(btf, type->type, target_id) : NULL;
 }
 
 /* Whether type @id is a pointer to the struct @name. */
@@ -131,8 +133,7 @@ uint8_t kbtf_packet_kind(const struct btf *btf, uint32_t type_id, enum kbtf_owne
 
 static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
 {
-	int id = type_id ? btf__resolve_type(btf, type_id) : 0;
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_type *type = kbtf_type(btf, type_id, NULL);
 
 	if (!type || (!btf_is_int(type) && !btf_is_any_enum(type)))
 		return NFG_RET_NONE;
@@ -470,9 +471,7 @@ uint32_t kbtf_func_id(const struct kbtf *kb, const char *name)
 static int member_find_at(const struct btf *btf, uint32_t id, const char *name, uint32_t *member_id,
 			  unsigned int depth)
 {
-	int resolved = btf__resolve_type(btf, id);
-	const struct btf_type *type =
-		resolved > 0 ? btf__type_by_id(btf, (uint32_t)resolved) : NULL;
+	const struct btf_type *type = kbtf_type(btf, id, NULL);
 
 	for (uint32_t i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
 		const struct btf_member *member = &btf_members(type)[i];

@@ -12,6 +12,9 @@ struct kbtf;
 struct btf;
 struct btf_type;
 
+/* The prefix of the typedefs of tracepoints. */
+#define TRACEPOINT_PREFIX "btf_trace_"
+
 /* Whose function it is; of a BPF program's main function the kind tells what its results mean. */
 enum kbtf_owner {
 	KBTF_KERNEL, /* or a module */
@@ -81,6 +84,13 @@ void kbtf_drop_prog(struct kbtf *kb, const char *module);
  * kbtf_shape do not know their functions.
  */
 void kbtf_close_progs(struct kbtf *kb);
+
+/*
+ * kbtf_type - the type @type_id of @btf behind its names and qualifiers; NULL: void, or unknown.
+ *
+ * @id: set to its own id, 0 for NULL; may be NULL.
+ */
+const struct btf_type *kbtf_type(const struct btf *btf, uint32_t type_id, uint32_t *id);
 
 /* kbtf_base - vmlinux's types. Borrowed; valid until kbtf_free. */
 const struct btf *kbtf_base(const struct kbtf *kb);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/vec.h"
+#include "kernel/kbtf.h"
 
 #define PTR_BYTES  8
 #define DEPTH_MAX  8u     /* of unnamed structs: in a damaged BTF one may contain itself */
@@ -14,39 +16,48 @@
 
 /* ---- types ---- */
 
-/* The type behind names and qualifiers; NULL: void or damaged. @tag: set to the last type tag on the way. */
-static const struct btf_type *member_type(const struct btf *btf, uint32_t type_id, uint32_t *id,
-					  const char **tag)
+/* The last type tag among the names and qualifiers of the type; NULL: there is none. */
+static const char *type_tag(const struct btf *btf, uint32_t type_id)
 {
 	const struct btf_type *type = btf__type_by_id(btf, type_id);
-	int found = btf__resolve_type(btf, type_id);
+	const char *tag = NULL;
 
-	for (unsigned int i = 0; tag && type && i < 32; i++) {
+	for (unsigned int i = 0; type && i < 32; i++) {
 		if (btf_is_type_tag(type))
-			*tag = btf__name_by_offset(btf, type->name_off);
+			tag = btf__name_by_offset(btf, type->name_off);
 		if (!btf_is_mod(type) && !btf_is_typedef(type) && !btf_is_type_tag(type))
 			break;
 		type = btf__type_by_id(btf, type->type);
 	}
-	*id = found > 0 ? (uint32_t)found : 0;
-	return *id ? btf__type_by_id(btf, *id) : NULL;
+	return tag;
 }
 
 uint32_t member_pointee(const struct btf *btf, uint32_t type_id)
 {
 	uint32_t id;
-	const struct btf_type *type = member_type(btf, type_id, &id, NULL);
+	const struct btf_type *type = kbtf_type(btf, type_id, &id);
 
 	if (!type || !btf_is_ptr(type))
 		return 0;
-	type = member_type(btf, type->type, &id, NULL);
+	type = kbtf_type(btf, type->type, &id);
 	return type && btf_is_composite(type) ? id : 0;
+}
+
+uint32_t member_arg(const struct btf *btf, const struct btf_type *proto, struct text name)
+{
+	const struct btf_param *args = btf_params(proto);
+	uint32_t idx = 0;
+
+	while (idx < btf_vlen(proto) &&
+	       !text_equal(text_from(btf__name_by_offset(btf, args[idx].name_off)), name))
+		idx++;
+	return idx;
 }
 
 bool member_is_loadable(const struct btf *btf, uint32_t type_id)
 {
 	uint32_t id;
-	const struct btf_type *type = member_type(btf, type_id, &id, NULL);
+	const struct btf_type *type = kbtf_type(btf, type_id, &id);
 
 	if (!type)
 		return false;
@@ -135,7 +146,7 @@ static bool walk_deref(struct walk *w, struct text before)
 {
 	struct member *m = w->out;
 	const struct btf_type *pointer = w->type;
-	const char *tag = NULL;
+	const char *tag;
 
 	if (m->step_cnt == MEMBER_STEP_MAX)
 		return walk_complain(w, "'%.*s' is behind too many pointers%s", w->path, "");
@@ -149,7 +160,8 @@ static bool walk_deref(struct walk *w, struct text before)
 		w->cast_id = 0;
 		return true;
 	}
-	w->type = member_type(w->btf, pointer->type, &w->type_id, &tag);
+	tag = type_tag(w->btf, pointer->type);
+	w->type = kbtf_type(w->btf, pointer->type, &w->type_id);
 	if (tag && (!strcmp(tag, "user") || !strcmp(tag, "percpu")))
 		return walk_complain(w, "'%.*s' points to memory %s", before,
 				     *tag == 'u' ? "of the process" : "of each CPU");
@@ -178,7 +190,6 @@ static const struct {
 	{ "rsk_", "__req_common", "skc_" },
 	{ "inet_", "sk", "sk_" },
 };
-#define MACRO_CNT (sizeof(member_macros) / sizeof(member_macros[0]))
 
 /* The struct in which the macros of @at are, if @member is one. */
 static const struct btf_type *macro_struct(const struct btf *btf, const struct btf_member *member,
@@ -190,7 +201,7 @@ static const struct btf_type *macro_struct(const struct btf *btf, const struct b
 
 	if (!known || strcmp(known, member_macros[at].inside) != 0)
 		return NULL;
-	inside = member_type(btf, member->type, &id, NULL);
+	inside = kbtf_type(btf, member->type, &id);
 	return inside && btf_is_struct(inside) ? inside : NULL;
 }
 
@@ -204,7 +215,7 @@ static const struct btf_type *unnamed_struct(const struct btf *btf, const struct
 
 	if ((known && *known) || depth == DEPTH_MAX)
 		return NULL;
-	inside = member_type(btf, member->type, &id, NULL);
+	inside = kbtf_type(btf, member->type, &id);
 	return inside && btf_is_composite(inside) ? inside : NULL;
 }
 
@@ -237,7 +248,7 @@ static bool find_by_macro(const struct btf *btf, const struct btf_type *type, st
 {
 	char word[SUGGEST_NAME_BYTES];
 
-	for (size_t at = 0; at < MACRO_CNT; at++) {
+	for (size_t at = 0; at < ARRAY_SIZE(member_macros); at++) {
 		const size_t len = strlen(member_macros[at].prefix);
 
 		if (name.len <= len || memcmp(name.ptr, member_macros[at].prefix, len) != 0)
@@ -249,7 +260,7 @@ static bool find_by_macro(const struct btf *btf, const struct btf_type *type, st
 				macro_struct(btf, &btf_members(type)[i], at);
 
 			if (!inside || (!find_member(btf, inside, text_from(word), out, 0) &&
-					!(at == MACRO_CNT - 1 &&
+					!(at == ARRAY_SIZE(member_macros) - 1 &&
 					  find_by_macro(btf, inside, text_from(word), out))))
 				continue;
 			out->bit_offset += btf_member_bit_offset(type, i);
@@ -276,7 +287,7 @@ static void offer_members(const struct btf *btf, const struct btf_type *type, st
 		snprintf(word, sizeof(word), "%s%s", trade ? trade : "",
 			 known + (trade && !strncmp(known, "skc_", 4) ? 4 : 0));
 		suggest_add(near, word);
-		for (size_t at = 0; at < MACRO_CNT - 1 && !trade; at++) {
+		for (size_t at = 0; at < ARRAY_SIZE(member_macros) - 1 && !trade; at++) {
 			inside = macro_struct(btf, member, at);
 			if (inside)
 				offer_members(btf, inside, near, member_macros[at].prefix,
@@ -344,7 +355,7 @@ static bool walk_member(struct walk *w, struct text name, struct text before)
 	}
 	w->is_direct &= !found.is_odd && !found.bit_cnt;
 	m->is_be = is_big_endian(w->btf, found.type_id);
-	w->type = member_type(w->btf, found.type_id, &w->type_id, NULL);
+	w->type = kbtf_type(w->btf, found.type_id, &w->type_id);
 	return true;
 }
 
@@ -366,7 +377,7 @@ static bool walk_index(struct walk *w, unsigned long index, struct text before)
 		if (array->nelems && index >= array->nelems)
 			return walk_complain(w, "'%.*s' has fewer elements%s", before, "");
 		elem_id = array->type;
-		w->type = member_type(w->btf, elem_id, &w->type_id, NULL);
+		w->type = kbtf_type(w->btf, elem_id, &w->type_id);
 	}
 	w->out->is_be = is_big_endian(w->btf, elem_id);
 	bytes = w->type ? btf__resolve_size(w->btf, w->type_id) : 0;
@@ -451,7 +462,7 @@ bool member_resolve(struct member *out, const struct btf *btf, uint32_t type_id,
 			  .why = why };
 
 	*out = (struct member){ 0 };
-	w.type = member_type(btf, type_id, &w.type_id, NULL);
+	w.type = kbtf_type(btf, type_id, &w.type_id);
 	for (size_t at = 0; at < path.len;) {
 		const size_t len = part_len(path.ptr + at);
 		const struct text before = { path.ptr - root_len, root_len + at };

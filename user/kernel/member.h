@@ -9,6 +9,7 @@
 
 /* libbpf's */
 struct btf;
+struct btf_type;
 
 #define MEMBER_STEP_MAX 6
 #define MEMBER_WHY      240 /* bytes for any complaint */
@@ -44,7 +45,11 @@ bool member_resolve(struct member *out, const struct btf *btf, uint32_t type_id,
 /* member_path_len - the number of bytes at @text that are a path: 0 if none begins there. */
 size_t member_path_len(const char *text);
 
-/* member_is_loadable - whether programs may load an argument of that type: some kernels refuse pointers to other things
+/* member_arg - the number of the argument @name of the prototype; btf_vlen(proto): it has none. */
+uint32_t member_arg(const struct btf *btf, const struct btf_type *proto, struct text name);
+
+/*
+ * member_is_loadable - whether programs may load an argument of that type: some kernels refuse pointers to other things
  * than structs.
  */
 bool member_is_loadable(const struct btf *btf, uint32_t type_id);

@@ -864,28 +864,54 @@ static uint64_t enumerator_value(const struct btf_type *type, uint32_t idx)
 	return (uint32_t)btf_enum(type)[idx].val;
 }
 
-static int enum_add(struct proto_table *table, const struct btf *btf, const struct btf_type *type)
+/* The enumerators that an enum is made of. */
+struct enum_source {
+	const struct btf *btf; /* of @type ... */
+	const struct btf_type *type;
+	const char *
+		prefix; /* ... whose names lose it, those that are longer; "": all names as they are */
+	const struct proto_name *names; /* in place of @type */
+};
+
+static struct text source_name(const struct enum_source *src, uint32_t i)
 {
-	uint32_t cnt = btf_vlen(type);
+	const size_t prefix_len = src->names ? 0 : strlen(src->prefix);
+	struct text name;
+
+	if (src->names)
+		return text_from(src->names[i].name);
+	name = name_at(src->btf, btf_is_enum64(src->type) ? btf_enum64(src->type)[i].name_off
+							  : btf_enum(src->type)[i].name_off);
+	if (name.len <= prefix_len)
+		return (struct text){ "", 0 };
+	if (!memcmp(name.ptr, src->prefix, prefix_len))
+		name = (struct text){ name.ptr + prefix_len, name.len - prefix_len };
+	return name;
+}
+
+/* Add an enum of @cnt enumerators: @head without them. Return: 0 or -ENOMEM. */
+static int enum_add(struct proto_table *table, const struct proto_enum *head, uint32_t cnt,
+		    const struct enum_source *src)
+{
 	struct proto_enum *en = prototab_enum_begin(table, cnt);
 	int err = en ? 0 : -ENOMEM;
 
 	if (err)
 		return err;
-	en->key = type;
-	en->bytes = (uint8_t)type->size;
-	en->is_signed = btf_kflag(type);
+	en->key = head->key;
+	en->bytes = head->bytes;
+	en->is_signed = head->is_signed;
 	for (uint32_t i = 0; i < cnt && !err; i++) {
-		uint32_t name_off = btf_is_enum64(type) ? btf_enum64(type)[i].name_off
-							: btf_enum(type)[i].name_off;
-		struct text name = name_at(btf, name_off);
+		const uint64_t value =
+			src->names ? src->names[i].value
+				   : prototab_cut(enumerator_value(src->type, i), en->bytes);
+		struct text name = source_name(src, i);
 
 		if (!name.len)
 			continue;
 		err = prototab_keep(table, name, &name);
 		if (!err)
-			put_enumerator(en, prototab_cut(enumerator_value(type, i), en->bytes),
-				       name);
+			put_enumerator(en, value, name);
 	}
 	if (err)
 		free(en->enumerators);
@@ -904,71 +930,64 @@ static uint32_t enum_place(const struct proto_table *table, const void *key)
 	return place;
 }
 
-/* Find its number, adding it if it is new; 0: the table is full. */
-static int enum_id(struct proto_table *table, const struct btf *btf, const struct btf_type *type,
-		   uint16_t *id)
+/* Find its number, adding it if it is new; 0: the table is full. Return: 0 or -ENOMEM. */
+static int enum_find(struct proto_table *table, const struct proto_enum *head, uint32_t cnt,
+		     const struct enum_source *src, uint16_t *id)
 {
-	const uint32_t place = enum_place(table, type);
+	const uint32_t place = enum_place(table, head->key);
 	int err = 0;
 
 	*id = 0;
 	if (place == table->enum_cnt) {
 		if (table->enum_cnt >= PROTOTAB_ENUM_MAX ||
-		    PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt < btf_vlen(type))
+		    PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt < cnt)
 			return 0;
-		err = enum_add(table, btf, type);
+		err = enum_add(table, head, cnt, src);
 	}
 	if (!err)
 		*id = (uint16_t)(place + 1);
 	return err;
 }
 
-/* The results of BPF programs as an enum: their functions return an int. */
-static int results_add(struct proto_table *table, enum kbtf_owner owner, size_t cnt,
-		       const void *key)
+/* The enum of BTF, under @key. */
+static int enum_id(struct proto_table *table, const void *key, const struct btf *btf,
+		   const struct btf_type *type, const char *prefix, uint16_t *id)
 {
-	struct proto_enum *en = prototab_enum_begin(table, (uint32_t)cnt);
-	int err = en ? 0 : -ENOMEM;
-	int value;
+	const struct proto_enum head = { .key = key,
+					 .bytes = (uint8_t)type->size,
+					 .is_signed = btf_kflag(type) };
+	const struct enum_source src = { .btf = btf, .type = type, .prefix = prefix };
 
-	if (err)
-		return err;
-	en->key = key;
-	en->bytes = sizeof(value);
-	en->is_signed = true;
-	for (size_t i = 0; i < cnt && !err; i++) {
-		const char *str = bpfprog_result(owner, i, &value);
-		struct text name;
-
-		err = prototab_keep(table, text_from(str), &name);
-		if (!err)
-			put_enumerator(en, (uint32_t)value, name);
-	}
-	if (err)
-		free(en->enumerators);
-	else
-		prototab_enum_end(table);
-	return err;
+	return enum_find(table, &head, btf_vlen(type), &src, id);
 }
 
-/* Give the result of a BPF program its names, if it has any. */
+#define RESULT_MAX 16u
+
+/* Give the result of a BPF program its names, if it has any: its function returns an int. */
 static int results_name(struct proto_table *table, enum kbtf_owner owner, struct proto_type *ret)
 {
 	static const char keys[KBTF_PROG_SOCK + 1]; /* one for each kind */
-	const uint32_t place = enum_place(table, &keys[owner]);
-	size_t cnt = 0;
+	const struct proto_enum head = { .key = &keys[owner],
+					 .bytes = sizeof(int),
+					 .is_signed = true };
+	struct proto_name names[RESULT_MAX];
+	uint16_t id = 0;
+	uint32_t cnt;
 	int value;
 	int err = 0;
 
-	while (bpfprog_result(owner, cnt, &value))
-		cnt++;
-	if (!cnt || ret->kind != PROTO_SIGNED || ret->bytes != sizeof(value) ||
-	    place >= PROTOTAB_ENUM_MAX)
-		return 0;
-	if (place == table->enum_cnt)
-		err = results_add(table, owner, cnt, &keys[owner]);
-	ret->kind = PROTO_ENUM;
-	ret->enum_id = (uint16_t)(place + 1);
+	for (cnt = 0; cnt < RESULT_MAX; cnt++) {
+		names[cnt].name = bpfprog_result(owner, cnt, &value);
+		if (!names[cnt].name)
+			break;
+		names[cnt].value = (uint32_t)value;
+	}
+	if (cnt && ret->kind == PROTO_SIGNED && ret->bytes == sizeof(int))
+		err = enum_find(table, &head, cnt, &(struct enum_source){ .names = names }, &id);
+	if (id)
+		*ret = (struct proto_type){ .kind = PROTO_ENUM,
+					    .bytes = ret->bytes,
+					    .enum_id = id };
 	return err;
 }
 
@@ -982,7 +1001,7 @@ static int ret_code_name(struct proto_table *table, const struct kbtf *kb, struc
 	if (!type || ret->kind != PROTO_SIGNED || ret->bytes != type->size)
 		return 0;
 	ret->kind = PROTO_ENUM;
-	return enum_id(table, btf, type, &ret->enum_id);
+	return enum_id(table, type, btf, type, "", &ret->enum_id);
 }
 
 /* ---- types ---- */
@@ -990,8 +1009,7 @@ static int ret_code_name(struct proto_table *table, const struct kbtf *kb, struc
 static int type_read(struct proto_table *table, const struct btf *btf, uint32_t type_id,
 		     struct proto_type *out)
 {
-	int id = btf__resolve_type(btf, type_id);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_type *type = kbtf_type(btf, type_id, NULL);
 
 	*out = (struct proto_type){ .kind = PROTO_OTHER, .bytes = NO_WIDTH };
 	if (!type)
@@ -1005,7 +1023,7 @@ static int type_read(struct proto_table *table, const struct btf *btf, uint32_t 
 	out->bytes = (uint8_t)type->size;
 	if (btf_is_any_enum(type)) {
 		out->kind = PROTO_ENUM;
-		return enum_id(table, btf, type, &out->enum_id);
+		return enum_id(table, type, btf, type, "", &out->enum_id);
 	}
 	if (btf_int_encoding(type) & BTF_INT_BOOL)
 		out->kind = PROTO_BOOL;
@@ -1020,93 +1038,23 @@ int prototab_type(struct proto_table *table, const struct btf *btf, uint32_t typ
 	return type_read(table, btf, type_id, type);
 }
 
-/* Set @type to the enum @key if the table has it. */
-static bool knows_enum(const struct proto_table *table, const void *key, struct proto_type *type)
-{
-	for (uint32_t i = 0; i < table->enum_cnt; i++) {
-		if (table->enums[i].key != key)
-			continue;
-		type->enum_id = (uint16_t)(i + 1);
-		return true;
-	}
-	return false;
-}
-
-static int end_enum(struct proto_table *table, struct proto_enum *en, int err,
-		    struct proto_type *type)
-{
-	if (err) {
-		free(en->enumerators);
-		return err;
-	}
-	prototab_enum_end(table);
-	type->enum_id = (uint16_t)table->enum_cnt;
-	return 0;
-}
-
-static bool has_room(const struct proto_table *table, uint32_t cnt)
-{
-	return table->enum_cnt < PROTOTAB_ENUM_MAX &&
-	       cnt <= PROTOTAB_ENUMERATOR_MAX - table->enumerator_cnt;
-}
-
 int prototab_named(struct proto_table *table, const void *key, uint8_t bytes,
 		   const struct proto_name *names, uint32_t cnt, struct proto_type *type)
 {
-	struct proto_enum *en;
-	int err = 0;
+	const struct proto_enum head = { .key = key, .bytes = bytes };
 
 	*type = (struct proto_type){ .kind = PROTO_ENUM, .bytes = bytes };
-	if (knows_enum(table, key, type) || !has_room(table, cnt))
-		return 0;
-	en = prototab_enum_begin(table, cnt);
-	if (!en)
-		return -ENOMEM;
-	en->key = key;
-	en->bytes = bytes;
-	for (uint32_t i = 0; i < cnt && !err; i++) {
-		struct text name = { names[i].name, strlen(names[i].name) };
-
-		err = prototab_keep(table, name, &name);
-		if (!err)
-			put_enumerator(en, names[i].value, name);
-	}
-	return end_enum(table, en, err, type);
+	return enum_find(table, &head, cnt, &(struct enum_source){ .names = names },
+			 &type->enum_id);
 }
 
 int prototab_stripped(struct proto_table *table, const struct btf *btf,
 		      const struct btf_type *btf_type, const char *prefix, struct proto_type *type)
 {
 	const void *key = (const char *)btf_type + 1; /* not the key of the enum with whole names */
-	const uint32_t cnt = btf_vlen(btf_type);
-	struct proto_enum *en;
-	int err = 0;
 
 	*type = (struct proto_type){ .kind = PROTO_ENUM, .bytes = (uint8_t)btf_type->size };
-	if (knows_enum(table, key, type) || !has_room(table, cnt))
-		return 0;
-	en = prototab_enum_begin(table, cnt);
-	if (!en)
-		return -ENOMEM;
-	en->key = key;
-	en->bytes = type->bytes;
-	en->is_signed = btf_kflag(btf_type);
-	for (uint32_t i = 0; i < cnt && !err; i++) {
-		struct text name =
-			name_at(btf, btf_is_enum64(btf_type) ? btf_enum64(btf_type)[i].name_off
-							     : btf_enum(btf_type)[i].name_off);
-		const size_t len = strlen(prefix);
-
-		if (name.len <= len)
-			continue;
-		if (!memcmp(name.ptr, prefix, len))
-			name = (struct text){ name.ptr + len, name.len - len };
-		err = prototab_keep(table, name, &name);
-		if (!err)
-			put_enumerator(en, prototab_cut(enumerator_value(btf_type, i), en->bytes),
-				       name);
-	}
-	return end_enum(table, en, err, type);
+	return enum_id(table, key, btf, btf_type, prefix, &type->enum_id);
 }
 
 static int args_read(struct proto_table *table, const struct btf *btf, const struct btf_type *type,

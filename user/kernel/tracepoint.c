@@ -16,8 +16,7 @@
 #include "kernel/member.h"
 #include "kernel/probe.h"
 
-#define PREFIX     "btf_trace_"
-#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define PREFIX_LEN (sizeof(TRACEPOINT_PREFIX) - 1)
 #define WORD_MAX   NFG_VALUE_ARG_CNT
 
 /* ---- systems ---- */
@@ -58,31 +57,22 @@ static const struct tracepoint_system tracepoint_systems[] = {
 	{ "xdp", "bpf_xdp_link_attach_failed mem_connect mem_disconnect mem_return_failed xdp_*" },
 };
 
-/* Call @visit with each word of @words until it returns true. Return: whether it did. */
-static bool any_word(const char *words, bool (*visit)(void *ctx, const char *word), void *ctx)
+static bool any_pattern_matches(const char *patterns, const char *name)
 {
-	char word[128];
+	char pattern[128];
 
-	while (*words) {
-		const size_t len = strcspn(words, " ");
-
-		snprintf(word, sizeof(word), "%.*s", (int)len, words);
-		if (len && visit(ctx, word))
+	for (struct text word; (word = text_word(&patterns)).len;) {
+		snprintf(pattern, sizeof(pattern), "%.*s", (int)word.len, word.ptr);
+		if (glob_match(pattern, name))
 			return true;
-		words += len + (words[len] == ' ');
 	}
 	return false;
 }
 
-static bool matches_name(void *ctx, const char *pattern)
-{
-	return glob_match(pattern, ctx);
-}
-
 static const char *system_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(tracepoint_systems) / sizeof(tracepoint_systems[0]); i++) {
-		if (any_word(tracepoint_systems[i].points, matches_name, (void *)name))
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_systems); i++) {
+		if (any_pattern_matches(tracepoint_systems[i].points, name))
 			return tracepoint_systems[i].name;
 	}
 	return "";
@@ -100,7 +90,7 @@ static const char around_programs[] =
 
 bool tracepoint_is_denied(const struct tracepoint *tp)
 {
-	return any_word(around_programs, matches_name, (void *)tp->name);
+	return any_pattern_matches(around_programs, tp->name);
 }
 
 /* ---- fields ---- */
@@ -272,7 +262,7 @@ static const char *name_of_type(const struct btf *btf, uint32_t id)
 	if (!btf_is_typedef(type))
 		return NULL;
 	name = btf__name_by_offset(btf, type->name_off);
-	return name && !strncmp(name, PREFIX, PREFIX_LEN) ? name + PREFIX_LEN : NULL;
+	return name && !strncmp(name, TRACEPOINT_PREFIX, PREFIX_LEN) ? name + PREFIX_LEN : NULL;
 }
 
 bool tracepoint_matches(const char *glob, const char *system, const char *name)
@@ -480,7 +470,8 @@ static void names_of_file(int dir_fd, const char *file,
 		const char *string = strings + at;
 		const size_t len = strnlen(string, bytes - at);
 
-		if (at + len < bytes && len > PREFIX_LEN && !memcmp(string, PREFIX, PREFIX_LEN)) {
+		if (at + len < bytes && len > PREFIX_LEN &&
+		    !memcmp(string, TRACEPOINT_PREFIX, PREFIX_LEN)) {
 			const char *name = string + PREFIX_LEN;
 			const struct tracepoint tp = { .name = name, .system = system_of(name) };
 
@@ -517,14 +508,6 @@ struct resolver {
 	struct proto proto;
 	int err;
 };
-
-static const struct btf_type *resolved(const struct btf *btf, uint32_t type_id, uint32_t *id)
-{
-	int found = btf__resolve_type(btf, type_id);
-
-	*id = found > 0 ? (uint32_t)found : 0;
-	return *id ? btf__type_by_id(btf, *id) : NULL;
-}
 
 /* The name of an argument, without the suffix for the verifier that kernels since 6.13 give to some. */
 static struct text arg_name(const struct resolver *rs, uint32_t i)
@@ -613,7 +596,7 @@ static bool read_resolve(const struct resolver *rs, const char *path, struct tra
 
 static const struct proto_name *list_named(const char *form)
 {
-	for (size_t i = 0; i < sizeof(tracepoint_lists) / sizeof(tracepoint_lists[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_lists); i++) {
 		if (!strcmp(tracepoint_lists[i].name, form))
 			return tracepoint_lists[i].names;
 	}
@@ -632,7 +615,7 @@ static uint8_t kind_of_form(const char *form)
 		{ "str", PROTO_CHARS },  { "code", PROTO_CODE },
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!strcmp(kinds[i].form, form))
 			return kinds[i].kind;
 	}
@@ -655,8 +638,7 @@ int tracepoint_named(struct proto_table *types, const char *list, struct proto_t
 static int names_type(struct resolver *rs, const char *form, uint32_t type_id,
 		      struct proto_type *type)
 {
-	uint32_t id;
-	const struct btf_type *btf_type = resolved(rs->btf, type_id, &id);
+	const struct btf_type *btf_type = kbtf_type(rs->btf, type_id, NULL);
 
 	if (!list_named(form) && btf_type && btf_is_any_enum(btf_type))
 		return prototab_stripped(rs->types, rs->btf, btf_type, form, type);
@@ -724,10 +706,9 @@ static bool has_field(const struct resolver *rs, const char *name)
 	return false;
 }
 
-/* NAME=PATH[:FORM]. Return: false: go on. */
-static bool field_resolve(void *ctx, const char *spec)
+/* @spec: NAME=PATH[:FORM]. */
+static void field_resolve(struct resolver *rs, struct text spec)
 {
-	struct resolver *rs = ctx;
 	struct tracepoint_read read;
 	struct proto_type type;
 	uint32_t type_id;
@@ -735,22 +716,21 @@ static bool field_resolve(void *ctx, const char *spec)
 	char *path;
 	char *form;
 
-	snprintf(copy, sizeof(copy), "%s", spec);
+	snprintf(copy, sizeof(copy), "%.*s", (int)spec.len, spec.ptr);
 	path = strchr(copy, '=');
 	*path++ = '\0';
 	form = strchr(path, ':');
 	if (form)
 		*form++ = '\0';
 	if (has_field(rs, copy) || !read_resolve(rs, path, &read, &type_id))
-		return false;
+		return;
 	rs->err = field_type(rs, form ? form : "", type_id, &type);
 	if (rs->err)
-		return true;
+		return;
 	read.is_string = form && !strcmp(form, "str");
 	if (read.step_cnt)
 		read.bytes = read.is_string ? 8 : load_bytes(rs, type_id, &type);
 	field_add(rs, text_from(copy), &read, &type);
-	return rs->err != 0;
 }
 
 static void args_resolve(struct resolver *rs)
@@ -768,7 +748,7 @@ static void args_resolve(struct resolver *rs)
 
 static const char *fields_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(tracepoint_texts) / sizeof(tracepoint_texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_texts); i++) {
 		if (glob_match(tracepoint_texts[i].name, name))
 			return tracepoint_texts[i].fields;
 	}
@@ -782,7 +762,6 @@ static const struct btf_type *proto_of_point(const struct kbtf *kb, const struct
 	const struct btf_type *type;
 	const struct btf *btf;
 	char name[160];
-	uint32_t id;
 
 	snprintf(name, sizeof(name), "__traceiter_%s", tp->name);
 	while ((func = kbtf_next(kb, name, func))) {
@@ -790,8 +769,8 @@ static const struct btf_type *proto_of_point(const struct kbtf *kb, const struct
 		if (btf == tp->btf)
 			return type;
 	}
-	type = resolved(tp->btf, tp->btf_id, &id);
-	return type && btf_is_ptr(type) ? resolved(tp->btf, type->type, &id) : NULL;
+	type = kbtf_type(tp->btf, tp->btf_id, NULL);
+	return type && btf_is_ptr(type) ? kbtf_type(tp->btf, type->type, NULL) : NULL;
 }
 
 /* The verifier of 6.2 to 6.12 takes every argument for a valid pointer, so programs cannot ask whether these are. */
@@ -833,9 +812,9 @@ int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_cas
 		rs.arg_cnt = btf_vlen(proto) - 1u;
 	}
 	packet_resolve(&rs);
-	if (fields)
-		any_word(fields, field_resolve, &rs);
-	else
+	for (struct text field; fields && !rs.err && (field = text_word(&fields)).len;)
+		field_resolve(&rs, field);
+	if (!fields)
 		args_resolve(&rs);
 	return rs.err ? rs.err : prototab_add(types, &rs.proto);
 }
