@@ -98,4 +98,7 @@ int session_setup(struct session *ses);
 /* session_start_command - let the command run. Return: the same. */
 int session_start_command(struct session *ses);
 
+/* session_loss_sources - where the losses of @ses are counted, which borrows all of it. Return: every source is set. */
+struct loss_report_sources session_loss_sources(const struct session *ses);
+
 #endif

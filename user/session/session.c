@@ -596,17 +596,28 @@ static int finish_interval(struct session *ses)
 		       : 0;
 }
 
-static void tell_lost(struct session *ses)
+struct loss_report_sources session_loss_sources(const struct session *ses)
 {
-	const struct loss_report_sources from = {
+	return (struct loss_report_sources){
 		.bpfobj = &ses->bpfobj,
 		.attach = ses->attach,
 		.point_links = &ses->point_links,
+		.pipeline = ses->pipeline,
+		.starts = ses->starts,
+		.values = ses->details.values,
 		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
-		.event_cnt = ses->event_cnt,
-		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
 		.dropped_cnt = ses->throttle.dropped_cnt,
+		.event_cnt = ses->event_cnt,
+		.has_command = scopeopts_is_command(ses->opts),
+		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
+		.by_cpu = ses->opts->has_cpus,
+		.is_cut = ses->sink->file->err || sink_is_full(ses->sink),
 	};
+}
+
+static void tell_lost(struct session *ses)
+{
+	const struct loss_report_sources from = session_loss_sources(ses);
 
 	loss_report_count(&ses->loss_report, &from);
 	loss_report_missed(&ses->loss_report, &from);
@@ -802,21 +813,7 @@ static bool silence_say(struct session *ses)
 
 static void say_losses(struct session *ses, int err)
 {
-	const struct loss_report_sources from = {
-		.bpfobj = &ses->bpfobj,
-		.attach = ses->attach,
-		.point_links = &ses->point_links,
-		.pipeline = ses->pipeline,
-		.starts = ses->starts,
-		.values = ses->details.values,
-		.sums = ses->sums_up ? &ses->kprofile_stats : NULL,
-		.dropped_cnt = ses->throttle.dropped_cnt,
-		.event_cnt = ses->event_cnt,
-		.has_command = scopeopts_is_command(ses->opts),
-		.is_scoped = ses->bpfobj.config.cfg.scope_need != 0,
-		.by_cpu = ses->opts->has_cpus,
-		.is_cut = ses->sink->file->err || sink_is_full(ses->sink),
-	};
+	const struct loss_report_sources from = session_loss_sources(ses);
 
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);

@@ -280,11 +280,7 @@ static void update_calls(struct session *ses, uint64_t now_ns)
 static uint64_t count_lost(struct session *ses, uint64_t now_ns)
 {
 	struct status *st = &ses->status;
-	const struct loss_report_sources from = {
-		.bpfobj = &ses->bpfobj,
-		.attach = ses->attach,
-		.dropped_cnt = ses->throttle.dropped_cnt,
-	};
+	const struct loss_report_sources from = session_loss_sources(ses);
 
 	loss_report_count(&st->losses, &from);
 	if (ses->sums_up)
