@@ -40,6 +40,14 @@ host()
 	stray="$stray $!"
 	nft add table ip examples
 	nft add chain ip examples out '{ type filter hook output priority 0; }' || fail 'no rule'
+	nft add rule ip examples out oif lo meta mark set 5 || fail 'no mark'
+	/bin/ip -n far addr add 192.0.2.2/32 dev v1
+	/bin/ip route add 192.0.2.2/32 via 10.0.0.7
+	/bin/ip netns exec far httpd -f -p 80 -h "$PWD/www" &
+	stray="$stray $!"
+	/bin/ip netns exec far busybox nc -ll -p 86 -e sleep 1 & # takes what the window allows
+	stray="$stray $!"
+	echo '4096 1048576 4194304' >/proc/sys/net/ipv4/tcp_wmem
 	wait_for 20 wget -q -O /dev/null http://10.0.0.7:443/ || fail 'no page'
 }
 
@@ -64,8 +72,10 @@ nslookup example 10.0.0.7 &
 traceroute -n -q 1 -m 1 -w 1 10.0.0.7 1400 &
 TO=127.0.0.1 workload udp-to 1
 END
-	printf '#!/bin/sh\nexec wget -q -O - "$2"\n' >/bin/curl
-	chmod +x client /bin/curl
+	rm -f /bin/curl /bin/nc # links to busybox
+	printf '#!/bin/sh\nfor url; do :; done\nexec wget -q -O - "$url"\n' >/bin/curl
+	printf '#!/bin/sh\nTO=127.0.0.1 exec workload udp-to 1\n' >/bin/nc # busybox has no UDP
+	chmod +x client /bin/curl /bin/nc
 	while :; do
 		! is_traced || ./client
 		sleep 0.3 # more would make every trace and table longer, and tell no more
@@ -88,20 +98,43 @@ into()
 	echo "$client" >"$cg/$box/cgroup.procs" || fail "no cgroup $box"
 }
 
+# A process that waits in read() for a line, 0.3 s each.
+reader()
+{
+	busybox nc -l -p 85 -e cat &
+	talker=$!
+	sleep 0.3
+	while echo line; do sleep 0.3; done 2>/dev/null | busybox nc 127.0.0.1 85 >/dev/null &
+}
+
+# Somebody who sends more than the other end takes.
+sender()
+{
+	while :; do
+		dd if=/dev/zero bs=64k count=16 | timeout 1 busybox nc 10.0.0.7 86
+		sleep 0.2
+	done >/dev/null 2>&1 &
+	talker=$!
+}
+
 # as_here COMMAND TIMES: into $here, with a process that talks, times that pass (so many times as long), and an end where
 # there is no command. A client waits until the container, too, has talked, which it does now and then.
 as_here()
 {
 	talker=
-	case $1 in *' 1234'*)
-		case $1 in
-		*tcp_*) workload pingpong 60 >/dev/null & ;;
-		*) ping -i 0.1 10.0.0.7 >/dev/null & ;;
-		esac
+	case $1 in
+	*sk_wmem_queued*) sender ;;
+	*sock_read_iter*' 1234'*) reader ;;
+	*tcp_*' 1234'* | *' 1234'*tcp_*)
+		workload pingpong 60 >/dev/null &
 		talker=$!
-		stray="$stray $talker"
+		;;
+	*' 1234'*)
+		ping -i 0.1 10.0.0.7 >/dev/null &
+		talker=$!
 		;;
 	esac
+	stray="$stray $talker"
 	seconds=1
 	case $1 in
 	*--packet* | *--filter*) seconds=4 ;; # what these choose is rare
@@ -112,7 +145,7 @@ as_here()
 	esac
 	seconds=$((seconds * $2))
 	here=$(echo "$1" | sed -E "s/\b1234\b/$talker/; s/--timeout [0-9]+s/--timeout ${seconds}s/; s/-i [0-9]+s/-i 500ms/; s/-C 2\b/-C 1/; s/mlx5e_xmit \[mlx5_core\]/veth_xmit [veth]/; s/(--container .*) -- (\.\/client)/\1 -- sh -c '\2; sleep $seconds'/" |
-		sed -E "/--timeout| -- |\.\/client|curl -s/!s/\$/ --timeout ${seconds}s/")
+		sed -E "/--timeout| -- |\.\/client|curl|nc -u/!s/\$/ --timeout ${seconds}s/")
 }
 
 # What the command has left: a call, a line of a table, or a file.
@@ -121,7 +154,7 @@ has_found()
 	case $1 in
 	*' -- true '*) true ;; # measured in the texts, and no traffic
 	*' record --ring '*) ls /var/lib/netfgraph/*.rec ;;
-	*' record '*) netfgraph report ./*.rec | big_grep -E '(^| )[0-9]+\).*[]a-z0-9_]\(' ;;
+	*' record '*) netfgraph report "$(ls ./*.rec ./*.nfg 2>/dev/null)" | big_grep -E '(^| )[0-9]+\).*[]a-z0-9_]\(' ;;
 	*' --output-dir '*) big_grep -h '_count{.*} [1-9]' /var/lib/prometheus/node-exporter/* ;;
 	*' --format '* | *' -o '*) [ -s out ] || [ -s trace.txt ] ;;
 	*' profile '* | *' latency '*) big_grep -E '[a-z_]+.*[0-9]' out | big_grep -v '^#' ;;
