@@ -171,6 +171,22 @@ $(WORKLOAD): $(wildcard tests/vm/*.[ch]) Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WERROR) -static -pthread $(filter %.c,$^) -o $@
 
+# The user stacks of tests: with frame pointers, at addresses that the kernel chooses and at fixed ones.
+USERCALLS = $(OUTPUT)/tests/tools/usercalls
+USERCALLS_ALL = $(USERCALLS)-fixed $(if $(filter x86,$(ARCH)),$(USERCALLS)32)
+FRAMED = -fno-omit-frame-pointer
+$(USERCALLS).o: CFLAGS += $(FRAMED) -fPIE
+$(USERCALLS)-fixed: tests/tools/usercalls.c Makefile
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WERROR) $(FRAMED) -fno-pie -no-pie -static $< -o $@
+
+# A process of 32 bits, which no libc is needed for.
+$(USERCALLS)32: tests/tools/usercalls32.S Makefile
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -m32 -nostdlib -static -no-pie $< -o $@
+
 # What is linked with libFuzzer counts its own branches: all of it is built apart.
 .PHONY: fuzz fuzz-programs
 fuzz-programs: $(FUZZ)
@@ -178,11 +194,11 @@ fuzz:
 	$(Q)OUTPUT=$(OUTPUT) tests/fuzz/run -s $(or $(FUZZ_SECONDS),60)
 
 .PHONY: test-programs
-test-programs: $(UNIT) $(TOOLS) $(NETPROGS) $(WORKLOAD) $(FUZZ_LINKS)
+test-programs: $(UNIT) $(TOOLS) $(USERCALLS_ALL) $(NETPROGS) $(WORKLOAD) $(FUZZ_LINKS)
 
 # those that run in guests, and others like them
 .PHONY: test-tools
-test-tools: $(TOOLS) $(NETPROGS)
+test-tools: $(TOOLS) $(USERCALLS_ALL) $(NETPROGS)
 
 .PHONY: check
 check: all test-programs

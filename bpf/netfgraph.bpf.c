@@ -121,8 +121,9 @@ static __always_inline int start_at(void *ctx, enum nfg_slot slot, enum how how,
 /* @task: the gate, if it is open now. Return: the same, with NFG_TASK_OPENED if the stack is wanted. */
 static __always_inline __u32 opened_by(__u32 task, bool has_sums)
 {
-	return task && !has_sums && cfg.want_values & NFG_WANT_STACK ? task | NFG_TASK_OPENED
-								     : task;
+	return task && !has_sums && cfg.want_values & (NFG_WANT_STACK | NFG_WANT_USTACK)
+		       ? task | NFG_TASK_OPENED
+		       : task;
 }
 
 /*

@@ -23,8 +23,19 @@ struct {
 	__uint(value_size, NFG_STACK_FRAMES * 8);
 } tree_stacks SEC(".maps");
 
-/* The range below the head in which to search for our slots: as many contexts as in nested_slot. */
-#define VALUES_NEST_MAX (4 * (NFG_VALUE_CNT + 1))
+/* The same for the user's stacks. Processes that run the same program at the same addresses share them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, NFG_STACK_FRAMES * 8);
+} user_stacks SEC(".maps");
+
+/*
+ * The range below the head in which to search for our slots: four contexts with all values but a user stack, which only
+ * one of them has, the task. Its two values find room where the results were counted: these come alone.
+ */
+#define VALUES_NEST_MAX (4 * (NFG_VALUE_USTACK + 1))
 
 #define NO_SLOTS        (~0ull)
 
@@ -44,6 +55,35 @@ static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *r
 	return NO_SLOTS;
 }
 
+/* Each bit is the number of values that the stack takes, so that both together are counted without a branch. */
+#define STACK_KERNEL     1 /* put_stack */
+#define STACK_USER       2 /* take_ustack, begin_of_ustack */
+
+#define BPF_F_USER_STACK (1ull << 8)
+
+#define PF_IO_WORKER     0x00000010 /* has the mm of its process, but not its stack */
+#define PF_KTHREAD       0x00200000
+
+/* Whether a process called what runs now: not an interrupt, a softirq or a kernel thread. */
+static __always_inline bool runs_for_process(void)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+
+	if (preempt_count() & (HARDIRQ_MASK | SOFTIRQ_MASK) || is_in_rt_softirq())
+		return false;
+	return !(BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER));
+}
+
+/* Which stacks to take at the beginning of a tree. */
+static __noinline int stacks_wanted(void)
+{
+	int stacks = cfg.want_values & NFG_WANT_STACK ? STACK_KERNEL : 0;
+
+	if (cfg.want_values & NFG_WANT_USTACK && runs_for_process())
+		stacks |= STACK_USER;
+	return stacks & (STACK_KERNEL | STACK_USER);
+}
+
 /* The values to record at one end of a function, and their destination. */
 struct values {
 	struct nfg_cpu *cpu;
@@ -53,7 +93,7 @@ struct values {
 	__u32 arg_cnt;
 	bool has_ret;
 	bool has_caller;
-	bool has_stack;
+	__u8 stacks; /* the stacks above a tree: STACK_KERNEL, STACK_USER */
 	struct packet_arg packet;
 };
 
@@ -128,7 +168,7 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 		vs->left = vs->has_ret;
 	else
 		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) + vs->has_caller +
-			   vs->has_stack;
+			   vs->stacks;
 	if (!is_exit && has_shown(how))
 		vs->left += shown_cnt();
 	if (!is_exit && cfg.want_values & NFG_WANT_PACKET) {
@@ -183,6 +223,32 @@ static __always_inline void put_stack(struct values *vs, void *ctx, enum nfg_slo
 	long nr = bpf_get_stackid(ctx, &tree_stacks, 0);
 
 	put_value(vs, NFG_VALUE_STACK, nr < 0 ? 0 : nr + 1, slot);
+}
+
+static __noinline __u64 take_ustack(void *ctx)
+{
+	/* before 6.4 (d7ba4cc900bf) the upper half of the helper's result may be zero */
+	int nr = bpf_get_stackid(ctx, &user_stacks, BPF_F_USER_STACK);
+
+	return NFG_USTACK(bpf_get_current_pid_tgid() >> 32, nr < 0 ? 0 : nr + 1);
+}
+
+/* exec moves it: the names of a program's functions are not those of the next one's. */
+static __noinline __u64 begin_of_ustack(void)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, mm, start_stack);
+}
+
+static __always_inline void put_stacks(struct values *vs, void *ctx, enum nfg_slot slot)
+{
+	if (cfg.want_values & NFG_WANT_STACK)
+		put_stack(vs, ctx, slot);
+	if (!(cfg.want_values & NFG_WANT_USTACK && vs->stacks & STACK_USER))
+		return;
+	put_value(vs, NFG_VALUE_USTACK, take_ustack(ctx), slot);
+	put_value(vs, NFG_VALUE_USTACK_MM, begin_of_ustack(), slot);
 }
 
 static __always_inline void put_packet(struct values *vs, enum nfg_slot slot)
@@ -277,8 +343,8 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 	}
 	if (vs->has_caller)
 		put_caller(vs, ctx, slot, how);
-	if (vs->has_stack)
-		put_stack(vs, ctx, slot);
+	if (vs->stacks)
+		put_stacks(vs, ctx, slot);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
 		put_args(vs, ctx, slot, how);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
@@ -340,8 +406,9 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 		return 0;
 	}
 	if (!is_exit) {
-		vs.has_stack = cfg.want_values & NFG_WANT_STACK && task & NFG_TASK_OPENED;
-		vs.has_caller = cfg.want_values & NFG_WANT_CALLER || vs.has_stack;
+		if (cfg.want_values & (NFG_WANT_STACK | NFG_WANT_USTACK) && task & NFG_TASK_OPENED)
+			vs.stacks = stacks_wanted();
+		vs.has_caller = cfg.want_values & NFG_WANT_CALLER || vs.stacks;
 		task &= ~NFG_TASK_OPENED;
 	}
 	count_values(&vs, ctx, is_exit, how);

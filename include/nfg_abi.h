@@ -71,7 +71,11 @@ struct nfg_value {
 #define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* number of the stack + 1; 0: none */
 #define NFG_VALUE_SHOWN                (NFG_VALUE_STACK + 1) /* members (--show): their states, then their words */
 #define NFG_SHOWN_WORDS                16u
-#define NFG_VALUE_CNT                  (NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS)
+#define NFG_VALUE_USTACK               (NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS) /* NFG_USTACK() */
+#define NFG_VALUE_USTACK_MM            (NFG_VALUE_USTACK + 1) /* where the process's stack began */
+#define NFG_VALUE_CNT                  (NFG_VALUE_USTACK_MM + 1)
+_Static_assert(NFG_VALUE_CNT <= 0xff,
+	       "a tag has 8 bits for a value's number, and for how many follow");
 
 /* How reading a member went: NFG_SHOWN_BITS for each in the word of states, from the lowest on. */
 #define NFG_SHOWN_OK    0
@@ -79,6 +83,9 @@ struct nfg_value {
 #define NFG_SHOWN_FAULT 2 /* a pointer on the way is wrong */
 #define NFG_SHOWN_CUT   3 /* a text is longer */
 #define NFG_SHOWN_BITS  2
+
+/* @tgid: the process, in the initial pid namespace; @nr: the number of its stack + 1; 0: none */
+#define NFG_USTACK(tgid, nr) ((__u64)(tgid) << 32 | (__u32)(nr))
 
 /* The function's packet or socket. As on the wire, addresses and ports are big-endian. */
 struct nfg_packet {
@@ -432,9 +439,11 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 #define NFG_WANT_PACKET  8
 #define NFG_WANT_STACK   16 /* with the caller, if a start function opened the gate */
 #define NFG_WANT_SHOWN   32 /* members of the structs behind arguments (--show) */
+#define NFG_WANT_USTACK  64 /* if a start function that a process called opened the gate */
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
 #define NFG_STACKS_CNT   16384u /* limit for different stacks */
+#define NFG_USTACKS_CNT  65536u /* the same for user stacks: each process has addresses of its own */
 
 /* ---- calls summed up in the kernel (profile, latency) ---- */
 

@@ -104,11 +104,16 @@ struct thread_info {
 	__u32 cpu;
 };
 
+struct mm_struct {
+	long unsigned int start_stack;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	struct mm_struct *mm;
 	struct signal_struct *signal;
 	int pid;
 	int tgid;

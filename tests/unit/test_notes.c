@@ -412,3 +412,53 @@ TEST(members_follow_the_arguments)
 	check_fill(&row, "", "");
 	proto_table_free(members);
 }
+
+/* The comment that a text has of this stack. */
+static void check_user_stack(const struct user_stack *stack, const char *want)
+{
+	struct strbuf out = { 0 };
+
+	render_user_stack(stack, " <-", &out);
+	CHECK(text_equal((struct text){ out.ptr, out.len }, text_from(want)));
+	strbuf_release(&out);
+}
+
+TEST(notes_have_the_user_stack_above_a_tree)
+{
+	static const struct user_frame frames[] = {
+		{ .ip = 0x401136,
+		  .offset = 0x16,
+		  .size_bytes = 0x20,
+		  .symbol = { "inner", 5 },
+		  .file = { "/opt/a b/cl*nt", 14 },
+		  .build_id = { "01ab", 4 } },
+		{ .ip = 0x7f0000001234,
+		  .offset = 0x1234,
+		  .file = { "/lib/libx.so", 12 },
+		  .build_id = { "02cd", 4 } },
+		{ .ip = 0x7f0000ffffff },
+	};
+	const struct user_stack stack = { frames, 3, USER_STACK_NAMED };
+	struct row row = { .kind = ROW_ENTRY, .func_id = F_INT, .name = { "plain", 5 } };
+	struct call_values call = { .has_ustack = true };
+	struct row comments[NOTES_COMMENT_MAX];
+	struct userstacks *stacks;
+
+	CHECK(!userstacks_new(&stacks, 0));
+	make_notes_with((struct notes_config){ .has_ustack = true, .ustacks = stacks });
+	call.ustack = userstacks_add(stacks, &stack);
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 1 && comments[0].kind == ROW_COMMENT);
+	check_user_stack(comments[0].user_stack,
+			 "inner+0x16/0x20 [cl\\x2ant] <-0x7f0000001234 [libx.so+0x1234 02cd] "
+			 "<-0x7f0000ffffff [unknown]");
+	call.ustack = 99; /* none that is known */
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 1);
+	CHECK(comments[0].user_stack->state == USER_STACK_LOST);
+	check_user_stack(comments[0].user_stack, "?");
+	call.has_ustack = false; /* of a softirq */
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 0);
+	userstacks_free(stacks);
+}

@@ -50,12 +50,15 @@ static struct call_values values_of(const struct event *ev)
 		call.shown_cnt = ev->frame / 64 % (NFG_SHOWN_WORDS + 2);
 	for (uint32_t i = 0; i < call.shown_cnt; i++)
 		call.shown[i] = ev->time_ns ^ (uint64_t)ev->func_id << (i + 40);
+	call.has_ustack = ev->frame / 8 % 3 == 1;
+	call.ustack = call.has_ustack ? ev->time_ns : 0;
 	return call;
 }
 
 static bool has_values(const struct call_values *call)
 {
-	return call->arg_cnt || call->has_caller || call->has_ret || call->shown_cnt;
+	return call->arg_cnt || call->has_caller || call->has_ret || call->shown_cnt ||
+	       call->has_ustack;
 }
 
 static void put_values(struct values *vs, struct event *events, size_t cnt)
@@ -77,6 +80,7 @@ static void check_values(struct values *vs, const struct event *ev)
 	CHECK(got.has_ret == want.has_ret && got.caller == want.caller && got.ret == want.ret);
 	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
 	CHECK(got.shown_cnt == want.shown_cnt && !memcmp(got.shown, want.shown, sizeof(got.shown)));
+	CHECK(got.has_ustack == want.has_ustack && got.ustack == want.ustack);
 }
 
 /* Callers whose name has been written, or read. */
@@ -419,5 +423,196 @@ TEST(a_file_that_may_not_grow_counts_events_with_callers_once)
 	read_file(NULL, 0);
 	CHECK(!seen.err && seen.is_closed && seen.event_cnt < CALLER_CNT);
 	CHECK(seen.summary.event_cnt + seen.summary.unwritten_cnt == CALLER_CNT);
+	values_free(vs);
+}
+
+/* ---- user stacks ---- */
+
+static const struct user_frame ustack_frames[] = {
+	{ .ip = 0x401136,
+	  .offset = 0x16,
+	  .size_bytes = 0x20,
+	  .symbol = { "inner", 5 },
+	  .file = { "/opt/a b/client", 15 },
+	  .build_id = { "0123456789abcdef", 16 } },
+	{ .ip = 0x7f0000001234, .offset = 0x1234, .file = { "/lib/libx.so", 12 } },
+	{ .ip = 0x7f0000ffffff },
+};
+static const struct user_stack ustack = { ustack_frames, 3, USER_STACK_NAMED };
+static const struct user_stack ended = { ustack_frames + 2, 1, USER_STACK_ENDED };
+static uint32_t ustack_asked_cnt;
+static bool is_ustack_given[2];
+
+static const struct user_stack *ustack_at(void *ctx, uint64_t nr)
+{
+	CHECK(nr == 70000 || nr == 70001);
+	ustack_asked_cnt++;
+	if (is_ustack_given[nr - 70000])
+		return NULL;
+	is_ustack_given[nr - 70000] = true;
+	return nr == 70000 ? &ustack : &ended;
+}
+
+/* Each has the value of an argument, all but the last a user stack: two of them the same, one none that was kept. */
+static void write_ustacks(void)
+{
+	static const uint64_t nrs[] = { 70000, 70001, 70000, 0 };
+	struct values *vs = new_values();
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = path, .host = &host, .comm = comm_of, .values = vs, .ustack = ustack_at
+	};
+	struct recfile_writer *w;
+
+	make_funcs();
+	ustack_asked_cnt = 0;
+	memset(is_ustack_given, 0, sizeof(is_ustack_given));
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	for (size_t i = 0; i < 5; i++) {
+		struct call_values call = { .args = { i }, .arg_cnt = 1, .has_ustack = i < 4 };
+		struct event ev = { .time_ns = i, .tid = 7, .frame = 40 };
+
+		call.ustack = i < 4 ? nrs[i] : 0;
+		ev.values = values_put(vs, &call);
+		CHECK(!recfile_writer_events(w, &ev, 1));
+	}
+	CHECK(!recfile_writer_close(w));
+	CHECK(ustack_asked_cnt == 3);
+	values_free(vs);
+}
+
+static void check_frame(const struct user_frame *got, const struct user_frame *want)
+{
+	CHECK(got->ip == want->ip && got->offset == want->offset);
+	CHECK(got->size_bytes == want->size_bytes && text_equal(got->symbol, want->symbol));
+	CHECK(text_equal(got->file, want->file) && text_equal(got->build_id, want->build_id));
+}
+
+/* Return: how many stacks there were; *with_cnt: how many events had one. */
+static size_t read_ustacks(size_t *with_cnt)
+{
+	struct values *vs = new_values();
+	struct recfile_reader *r;
+	struct recfile_item item;
+	struct call_values call;
+	size_t cnt = 0;
+
+	*with_cnt = 0;
+	seen = (struct seen){ .err = recfile_reader_new(&r, path) };
+	recfile_reader_values(r, vs);
+	while (!seen.err && !(seen.err = recfile_reader_next(r, &item)) && item.kind) {
+		for (size_t i = 0; item.kind == RECFILE_USTACKS && i < item.cnt; i++, cnt++) {
+			const struct recfile_ustack *got = &item.ustacks[i];
+			const struct user_stack *want = got->nr == 70000 ? &ustack : &ended;
+
+			CHECK(got->stack.frame_cnt == want->frame_cnt);
+			CHECK(got->stack.state == want->state);
+			for (uint32_t f = 0; f < want->frame_cnt; f++)
+				check_frame(&got->stack.frames[f], &want->frames[f]);
+		}
+		for (size_t i = 0; item.kind == RECFILE_EVENTS && i < item.cnt; i++) {
+			CHECK(values_get(vs, item.events[i].values, &call));
+			CHECK(call.arg_cnt == 1 && call.args[0] == item.events[i].time_ns);
+			*with_cnt += call.has_ustack;
+			seen.event_cnt++;
+		}
+	}
+	recfile_reader_free(r);
+	values_free(vs);
+	return cnt;
+}
+
+TEST(user_stacks_come_back_before_their_events)
+{
+	size_t with_cnt;
+
+	write_ustacks();
+	CHECK(read_ustacks(&with_cnt) == 2 && !seen.err);
+	CHECK(with_cnt == 4 && seen.event_cnt == 5);
+}
+
+/* A reader that does not know the chunk and the words skips them, and has the other values. */
+TEST(readers_that_know_no_user_stacks_skip_them)
+{
+	size_t with_cnt;
+	char *chunk;
+
+	write_ustacks();
+	file_read();
+	chunk = find_chunk(image.bytes, image.len, "USTK");
+	memcpy(chunk, "UNKN", 4);
+	chunk = find_chunk(image.bytes, image.len, "EVNT");
+	for (char *at = chunk + 16 + 24; at < image.bytes + image.len; at += 8) {
+		const uint64_t ours = extra(10, 1);
+		const uint64_t unknown = extra(99, 1);
+
+		if (!memcmp(at, &ours, 8))
+			memcpy(at, &unknown, 8);
+	}
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	CHECK(read_ustacks(&with_cnt) == 0 && !seen.err);
+	CHECK(with_cnt == 0 && seen.event_cnt == 5);
+}
+
+TEST(impossible_user_stacks_are_refused)
+{
+	/* frames, state, length of the first name */
+	static const struct {
+		size_t at;
+		uint16_t number;
+	} bad[] = { { 4, 49 }, { 4, 40 }, { 6, 4 }, { 8 + 24, 4097 }, { 8 + 24, 4000 } };
+	size_t with_cnt;
+
+	for (size_t i = 0; i < CNT_OF(bad); i++) {
+		write_ustacks();
+		file_read();
+		memcpy(find_chunk(image.bytes, image.len, "USTK") + 16 + bad[i].at, &bad[i].number,
+		       sizeof(bad[i].number));
+		seal(image.bytes, image.len);
+		file_write(image.bytes, image.len);
+		read_ustacks(&with_cnt);
+		CHECK(seen.err == -EBADMSG);
+	}
+}
+
+/* Its values are three extras behind it, and the reader has no room for another event. */
+TEST(the_last_event_of_a_batch_has_all_its_values)
+{
+	static struct event events[RECFILE_BATCH_CNT + 1];
+	const struct call_values call = { .args = { 23 },
+					  .arg_cnt = 1,
+					  .shown = { 0, 1500 },
+					  .shown_cnt = 2,
+					  .ustack = 70001,
+					  .has_ustack = true };
+	struct values *vs = new_values();
+	struct recfile_host host;
+	const struct recfile_config config = {
+		.path = path, .host = &host, .comm = comm_of, .values = vs
+	};
+	struct recfile_writer *w;
+	struct recfile_reader *r;
+	struct recfile_item item;
+	struct call_values got;
+
+	make_funcs();
+	recfile_host_read(&host, CPU_CNT, "netfgraph test", NULL);
+	CHECK(!recfile_writer_new(&w, &config) && !recfile_writer_funcs(w, &functab));
+	for (size_t i = 0; i < CNT_OF(events); i++)
+		events[i] = (struct event){ .time_ns = i, .tid = 7, .frame = 40 };
+	events[RECFILE_BATCH_CNT - 1].values = values_put(vs, &call);
+	CHECK(!recfile_writer_events(w, events, CNT_OF(events)) && !recfile_writer_close(w));
+	CHECK(!recfile_reader_new(&r, path));
+	recfile_reader_values(r, vs);
+	do
+		CHECK(!recfile_reader_next(r, &item));
+	while (item.kind != RECFILE_EVENTS);
+	CHECK(item.cnt == RECFILE_BATCH_CNT);
+	CHECK(values_get(vs, item.events[item.cnt - 1].values, &got));
+	CHECK(got.arg_cnt == 1 && got.args[0] == 23 && got.shown_cnt == 2 && got.shown[1] == 1500);
+	CHECK(got.has_ustack && got.ustack == 70001);
+	recfile_reader_free(r);
 	values_free(vs);
 }

@@ -150,6 +150,58 @@ TEST(rings_show_a_loss_between_records_with_values)
 	check_values(&ev[1]);
 }
 
+static uint64_t ustack_take(void *ctx, uint64_t taken, uint64_t mm)
+{
+	CHECK(taken == NFG_USTACK(77, 5) && mm == 0x7ffc0000);
+	return ++*(uint64_t *)ctx;
+}
+
+/* All that an entry can have: as many values as there are, but for the result. */
+static void put_all(struct side side, uint64_t time_ns)
+{
+	uint32_t left = NFG_VALUE_CNT - 1;
+	uint64_t pos = side.cpu->head_bytes / NFG_REC_BYTES;
+
+	side.cpu->head_bytes += (1 + left) * NFG_REC_BYTES;
+	fill(side, pos, time_ns, 7 | NFG_TASK_VALUES);
+	for (uint32_t which = 0; which < NFG_VALUE_CNT; which++) {
+		struct nfg_value slot = { NFG_VALUE_TAG(left, which), 1000 + which };
+
+		if (which == NFG_VALUE_RET)
+			continue;
+		if (which == NFG_VALUE_USTACK)
+			slot.value = NFG_USTACK(77, 5);
+		if (which == NFG_VALUE_USTACK_MM)
+			slot.value = 0x7ffc0000;
+		memcpy(&side.recs[++pos % REC_CNT], &slot, sizeof(slot));
+		left--;
+	}
+	CHECK(!left);
+}
+
+TEST(rings_tell_user_stacks_from_members)
+{
+	struct side side = start_with_values(1);
+	struct call_values got;
+	struct event ev[2];
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		rb.rings.ustack = (struct rings_ustack){ i < 2 ? ustack_take : NULL, &cnt };
+		put_all(side, 10 + i);
+		CHECK(read_all(ev, 2) == 1 && values_get(rb.mem.values, ev[0].values, &got));
+		CHECK(got.arg_cnt == 12 && got.args[11] == 1011 && got.has_packet && !got.has_ret);
+		CHECK(got.caller == 1000 + NFG_VALUE_CALLER);
+		CHECK(got.has_stack && got.stack == 1000 + NFG_VALUE_STACK);
+		CHECK(got.shown_cnt == 1 + NFG_SHOWN_WORDS);
+		CHECK(got.shown[0] == 1000 + NFG_VALUE_SHOWN);
+		CHECK(got.shown[NFG_SHOWN_WORDS] == 1000 + NFG_VALUE_USTACK - 1);
+		CHECK(got.has_ustack == (i < 2) && (i == 2 || got.ustack == i + 1));
+		CHECK(is_empty());
+	}
+	CHECK(cnt == 2);
+}
+
 /* ---- any order of writing, against a model ---- */
 
 #define NEST_MAX 4 /* task, softirq, hardirq, NMI */

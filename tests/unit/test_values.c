@@ -58,12 +58,20 @@ static void add_members(struct call_values *call, uint32_t cnt, uint64_t seed)
 		call->shown[i] = seed + i;
 }
 
+static void add_ustack(struct call_values *call, uint64_t seed)
+{
+	call->has_ustack = true;
+	call->ustack = ~seed << 5;
+}
+
 static struct call_values any_call(uint64_t seed)
 {
 	struct call_values call =
 		make_call(random_below(VALUES_ARG_MAX + 1), random_below(2), random_below(2), seed);
 
 	add_members(&call, random_below(3) ? 0 : random_below(NFG_SHOWN_WORDS + 2), seed);
+	if (!random_below(3))
+		add_ustack(&call, seed);
 	return call;
 }
 
@@ -72,12 +80,14 @@ static bool same_call(const struct call_values *a, const struct call_values *b)
 	return !memcmp(a->args, b->args, sizeof(a->args)) && a->caller == b->caller &&
 	       a->ret == b->ret && a->arg_cnt == b->arg_cnt && a->has_caller == b->has_caller &&
 	       a->has_ret == b->has_ret && a->shown_cnt == b->shown_cnt &&
-	       !memcmp(a->shown, b->shown, sizeof(a->shown));
+	       !memcmp(a->shown, b->shown, sizeof(a->shown)) && a->has_ustack == b->has_ustack &&
+	       a->ustack == b->ustack;
 }
 
 static uint32_t word_cnt_of(const struct call_values *call)
 {
-	return 1u + call->arg_cnt + call->has_caller + call->has_ret + call->shown_cnt;
+	return 1u + call->arg_cnt + call->has_caller + call->has_ret + call->shown_cnt +
+	       call->has_ustack;
 }
 
 static bool gives(uint32_t id, const struct call_values *want)
@@ -99,6 +109,8 @@ TEST(values_give_back_every_combination)
 		for (uint32_t bits = 0; bits < 4; bits++, cnt++) {
 			calls[cnt] = make_call(arg_cnt, bits & 1, bits & 2, cnt + 1);
 			add_members(&calls[cnt], cnt % (NFG_SHOWN_WORDS + 2), cnt);
+			if (cnt / 2 % 3)
+				add_ustack(&calls[cnt], cnt);
 			ids[cnt] = values_put(vs, &calls[cnt]);
 			CHECK(ids[cnt] && (!cnt || ids[cnt] > ids[cnt - 1]));
 		}

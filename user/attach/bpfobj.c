@@ -205,7 +205,7 @@ static enum nfg_job job_of(const struct bpfobj *obj, const struct attach_way *wa
 
 	if (cfg->sum_up)
 		return NFG_JOB_sums;
-	if (cfg->want_values & ~NFG_WANT_STACK)
+	if (cfg->want_values & ~(NFG_WANT_STACK | NFG_WANT_USTACK))
 		return NFG_JOB_values;
 	/* shared programs check packets if packets decide; at kprobes, each end with its own program knows the end */
 	if (way->is_shared ? way->is_by_site && !way->has_both_ends : cfg->scope_packets)
@@ -526,6 +526,8 @@ static int bpfobj_configure(struct bpfobj *obj, const struct progs *progs)
 		err = configure_templates(obj, progs);
 	if (!err && cfg->want_values & NFG_WANT_STACK)
 		err = bpf_map__set_max_entries(skel->maps.tree_stacks, NFG_STACKS_CNT);
+	if (!err && cfg->want_values & NFG_WANT_USTACK)
+		err = bpf_map__set_max_entries(skel->maps.user_stacks, NFG_USTACKS_CNT);
 	if (!err && !cfg->by_starts)
 		err = bpf_map__set_max_entries(skel->maps.open_starts, 1);
 	if (!err)
@@ -571,6 +573,7 @@ static int map_rings(struct bpfobj *obj)
 		.rec_cnt = obj->rec_cnt,
 		.values = obj->config.values,
 		.has_members = obj->config.shown != NULL,
+		.ustack = obj->config.ustack,
 		.skips_whole_calls = attach_way(obj->plan.mode)->has_both_ends,
 	};
 	int err = obj->plan.is_flat ? make_flat(obj) : 0;
@@ -848,17 +851,30 @@ uint64_t bpfobj_lost(const struct bpfobj *obj, enum bpfobj_loss loss)
 	return __atomic_load_n(counts[loss], __ATOMIC_RELAXED);
 }
 
-uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
+static uint32_t stack_read(const struct bpf_map *map, uint32_t nr, uint64_t *addrs)
 {
-	const struct bpfobj *obj = ctx;
 	uint32_t cnt = 0;
 
 	memset(addrs, 0, NFG_STACK_FRAMES * sizeof(*addrs));
-	if (bpf_map_lookup_elem(bpf_map__fd(obj->skel->maps.tree_stacks), &nr, addrs))
+	if (bpf_map_lookup_elem(bpf_map__fd(map), &nr, addrs))
 		return 0;
 	while (cnt < NFG_STACK_FRAMES && addrs[cnt])
 		cnt++;
 	return cnt;
+}
+
+uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs)
+{
+	const struct bpfobj *obj = ctx;
+
+	return stack_read(obj->skel->maps.tree_stacks, nr, addrs);
+}
+
+uint32_t bpfobj_user_stack(void *ctx, uint32_t nr, uint64_t *addrs)
+{
+	const struct bpfobj *obj = ctx;
+
+	return stack_read(obj->skel->maps.user_stacks, nr, addrs);
 }
 
 void *mapmem_share(int map_fd, size_t bytes)

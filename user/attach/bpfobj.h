@@ -49,6 +49,7 @@ struct bpfobj_config {
 	struct kprofile_plan sums;              /* with cfg.sum_up */
 	bool want_switches;                     /* provide bpfobj.record_switch */
 	bool follows_irqs;                      /* provide bpfobj.irqs */
+	struct rings_ustack ustack;             /* with NFG_WANT_USTACK */
 	bool has_points;   /* provide bpfobj.point; values receives its fields */
 	bool wants_places; /* provide cgroups and network namespaces of tasks */
 };
@@ -244,6 +245,9 @@ void bpfobj_names(struct bpfobj *obj);
  * @ctx: the struct bpfobj. @addrs: room for NFG_STACK_FRAMES. Return: the number of addresses; 0: no such stack.
  */
 uint32_t bpfobj_stack(void *ctx, uint32_t nr, uint64_t *addrs);
+
+/* bpfobj_user_stack - the same for a user stack (NFG_USTACK). */
+uint32_t bpfobj_user_stack(void *ctx, uint32_t nr, uint64_t *addrs);
 
 /* bpfobj_missed_names - how often the kernel skipped programs that send names, for any task; names may be stale. */
 uint64_t bpfobj_missed_names(const struct bpfobj *obj);

@@ -276,8 +276,8 @@ size_t ring_run(struct rings *rs, struct ring_cursor *cur, struct event *events,
 }
 
 /*
- * A record with values takes up to two dozen slots, with members up to forty. These shares leave room for as many preempted tasks
- * as with one slot.
+ * A record with values takes up to two dozen slots, with members and a user stack up to 41. These shares leave room for as
+ * many preempted tasks as with one slot.
  */
 #define VALUES_SLACK_SHARE  16
 #define MEMBERS_SLACK_SHARE 8
@@ -299,6 +299,7 @@ int rings_init(struct rings *rs, const struct rings_memory *mem)
 			      .mask = mem->rec_cnt - 1,
 			      .values = mem->values,
 			      .has_members = mem->has_members,
+			      .ustack = mem->ustack,
 			      .skips_whole_calls = mem->skips_whole_calls };
 	rs->cursors = calloc(mem->cpu_cnt, sizeof(*rs->cursors));
 	rs->heap = calloc(mem->cpu_cnt, sizeof(*rs->heap));
@@ -348,6 +349,9 @@ static void add_value(struct call_values *call, const struct nfg_value *value)
 	} else if (which - NFG_VALUE_SHOWN <= NFG_SHOWN_WORDS) {
 		call->shown[which - NFG_VALUE_SHOWN] = value->value;
 		call->shown_cnt = (uint8_t)(which - NFG_VALUE_SHOWN + 1);
+	} else if (which == NFG_VALUE_USTACK) {
+		call->ustack = value->value;
+		call->has_ustack = true;
 	} else if (which - NFG_VALUE_PACKET < NFG_PACKET_WORDS) {
 		values_set_packet_word(call, which - NFG_VALUE_PACKET, value->value);
 	}
@@ -358,11 +362,20 @@ static uint32_t take_values(const struct rings *rs, struct ring_cursor *cur)
 {
 	uint32_t cnt = NFG_VALUE_LEFT(value_at(rs, cur, cur->tail)->tag);
 	struct call_values call = { 0 };
+	uint64_t mm = 0;
 
 	for (; cnt; cnt--) {
-		add_value(&call, value_at(rs, cur, cur->tail));
+		const struct nfg_value *value = value_at(rs, cur, cur->tail);
+
+		if (NFG_VALUE_WHICH(value->tag) == NFG_VALUE_USTACK_MM)
+			mm = value->value;
+		else
+			add_value(&call, value);
 		slot_drop(rs, cur);
 	}
+	call.has_ustack = call.has_ustack && rs->ustack.take;
+	if (call.has_ustack)
+		call.ustack = rs->ustack.take(rs->ustack.ctx, call.ustack, mm);
 	return rs->values ? values_put(rs->values, &call) : 0;
 }
 

@@ -40,6 +40,15 @@ struct ring_cursor {
 };
 
 /*
+ * Called for each user stack as it is read, because its process may soon be gone: NFG_VALUE_USTACK and
+ * NFG_VALUE_USTACK_MM become call_values.ustack. NULL: they are dropped.
+ */
+struct rings_ustack {
+	uint64_t (*take)(void *ctx, uint64_t taken, uint64_t mm);
+	void *ctx;
+};
+
+/*
  * The rings of all CPUs, mapped, merged by time and read in place. Only the 16 bytes of an event are copied, and
  * nothing is allocated after rings_init.
  */
@@ -54,7 +63,8 @@ struct rings {
 	uint64_t late_cnt; /* events of rings that were left behind */
 	bool has_given_up;
 	bool is_stopped; /* in a pass: a ring has a slot that is reserved but not yet written */
-	struct values *values;  /* the destination of records' values; borrowed */
+	struct values *values; /* the destination of records' values; borrowed */
+	struct rings_ustack ustack;
 	bool skips_whole_calls; /* see rings_memory */
 	bool has_members;
 	uint64_t torn_cnt;       /* counted in EVENT_TORN events so far */
@@ -71,6 +81,7 @@ struct rings_memory {
 	uint32_t rec_cnt;      /* a power of two, NFG_REC_CNT_MIN or more */
 	struct values *values; /* NULL: values are dropped */
 	bool has_members;      /* --show: records take more slots */
+	struct rings_ustack ustack;
 	/* one program serves both ends of a function (fsession): the guard skips whole calls */
 	bool skips_whole_calls;
 };

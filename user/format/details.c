@@ -350,6 +350,15 @@ static void put_members(struct notes *nt, struct row *row, const struct call_val
 	row->arg_cnt += cnt;
 }
 
+static void put_ustack(struct notes *nt, const struct row *row, uint64_t nr, struct row *comment)
+{
+	static const struct user_stack lost = { .state = USER_STACK_LOST };
+	const struct user_stack *stack = userstacks_get(nt->config.ustacks, nr);
+
+	*comment = comment_before(row);
+	comment->user_stack = stack ? stack : &lost;
+}
+
 /* Return: how many comments there are. */
 static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comments)
 {
@@ -375,6 +384,8 @@ static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comment
 	}
 	if (config->has_stack && call.has_stack && call.has_caller)
 		details_put_stack(nt, row, &call, &comments[cnt++]);
+	if (config->has_ustack && config->ustacks && call.has_ustack)
+		put_ustack(nt, row, call.ustack, &comments[cnt++]);
 	if (config->has_packet && put_packet(nt, row, &call, &comments[cnt]))
 		cnt++;
 	return cnt;
@@ -441,6 +452,9 @@ uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 	return comment_cnt;
 }
 
+/* Events in flight have fewer; each takes some KiB. */
+#define USTACK_CNT_LIVE 16384u
+
 /* 32 MiB: the values of some hundred thousand events in flight. */
 #define VALUES_WORD_CNT (1u << 22)
 
@@ -496,6 +510,8 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 	if (err || (!want->values && !want->has_points))
 		return err;
 	err = values_new(&dt->values, VALUES_WORD_CNT);
+	if (!err && want->values & NFG_WANT_USTACK)
+		err = userstacks_new(&dt->ustacks, ks ? USTACK_CNT_LIVE : 0);
 	if (!err)
 		err = retaddr_new(&dt->callers, ks);
 	if (!err && (want->has_caller || want->has_stack) && retaddr_is_hidden(dt->callers))
@@ -505,6 +521,8 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 		.has_caller = want->has_caller,
 		.has_packet = want->has_packet,
 		.has_stack = want->has_stack,
+		.has_ustack = want->has_ustack,
+		.ustacks = dt->ustacks,
 		.values = dt->values,
 		.protos = dt->protos,
 		.points = dt->points,
@@ -523,6 +541,7 @@ void details_release(struct details *dt)
 	proto_table_free(dt->points);
 	proto_table_free(dt->members);
 	values_free(dt->values);
+	userstacks_free(dt->ustacks);
 	*dt = (struct details){ 0 };
 }
 

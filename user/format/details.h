@@ -8,6 +8,7 @@
 #include "kernel/srcline.h"
 #include "trace/functab.h"
 #include "trace/row.h"
+#include "trace/userstack.h"
 #include "trace/values.h"
 
 /*
@@ -23,11 +24,13 @@ struct notes_config {
 	const struct proto_table *points;  /* types of tracepoints' fields; NULL: none */
 	const struct proto_table *members; /* types of functions' members (--show); NULL: none */
 	struct retaddr *callers;
-	struct srcline *srcline; /* NULL: callers have no source lines */
+	struct userstacks *ustacks; /* NULL: none */
+	struct srcline *srcline;    /* NULL: callers have no source lines */
 	struct proto_style style;
 	bool has_caller;
 	bool has_packet;
 	bool has_stack;
+	bool has_ustack;
 };
 
 /* notes_new - Return: 0 or -ENOMEM. Caller frees with notes_free. */
@@ -38,11 +41,11 @@ void notes_free(struct notes *nt);
  * notes_fill - set args, caller, ret and is_named of @row.
  *
  * Return: the number of comment rows that go before @row; @comments has room for NOTES_COMMENT_MAX. One has the
- * kernel stack above a tree. One describes the packet or socket: at the first call of a tree that has one, and again
+ * kernel stack above a tree, one the user stack above that. One describes the packet or socket: at the first call of a tree that has one, and again
  * when it changes or the packet is dropped. Values are valid until the next call, the texts in them as long as the
  * prototypes and callers, but for those that is_brief.
  */
-#define NOTES_COMMENT_MAX 2u
+#define NOTES_COMMENT_MAX 3u
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);
 
 /* Data about calls beyond names and times, and how rows show it. Zeroed: none. */
@@ -54,6 +57,7 @@ struct details {
 		*members;    /* types of members (--show), by the function's id; NULL: none */
 	struct shown *shown; /* which these are; NULL: none, or of a recording. Borrowed */
 	struct retaddr *callers;
+	struct userstacks *ustacks; /* NULL: no user stacks are wanted */
 	struct notes *notes;
 };
 
@@ -68,6 +72,7 @@ struct details_want {
 	bool has_caller;         /* rows have the return address */
 	bool has_packet;         /* trees begin with their packet */
 	bool has_stack;          /* trees begin with the stack above them */
+	bool has_ustack;         /* and with the process's stack above that */
 	struct srcline *srcline; /* source lines of callers; NULL: none. Borrowed */
 	struct proto_style
 		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */

@@ -32,7 +32,10 @@ struct folded {
 	uint32_t node_cnt;
 	size_t node_cap;
 	struct hash by_path; /* of nodes but the first, by parent and part */
-	struct strbuf name;  /* of the task at hand */
+	uint32_t *
+		bases; /* by track: the node of the user stack above the task's tree; NO_NODE: none */
+	size_t base_cap;
+	struct strbuf name; /* of the task at hand */
 };
 
 struct line {
@@ -95,6 +98,45 @@ static uint32_t task_node(struct folded *fold, struct calltask *task)
 	return task->user;
 }
 
+/* The part of a stack that a place in a process is. NULL: no memory */
+static const struct callsym *user_part(struct folded *fold, const struct user_frame *frame)
+{
+	static const struct text unknown = { "[unknown]", 9 };
+	const char *slash = frame->file.len ? memrchr(frame->file.ptr, '/', frame->file.len) : NULL;
+	struct text file = frame->file;
+
+	if (slash)
+		file = (struct text){ slash + 1, file.len - (size_t)(slash + 1 - file.ptr) };
+	return calltree_intern(fold->tree, frame->symbol.len ? frame->symbol : unknown, file);
+}
+
+/* A user stack is above the task's next tree, as its callers. */
+static int folded_put_user_stack(struct folded *fold, const struct row *row)
+{
+	const struct user_stack *stack = row->user_stack;
+	struct calltask *task = calltree_task(fold->tree, row);
+	uint32_t node = task ? task_node(fold, task) : NO_NODE;
+
+	if (node == NO_NODE ||
+	    VEC_RESERVE_ZEROED(fold->bases, fold->base_cap, (size_t)task->track + 1))
+		return -ENOMEM;
+	for (uint32_t i = stack->frame_cnt; i && node != NO_NODE; i--) {
+		const struct callsym *sym = user_part(fold, &stack->frames[i - 1]);
+
+		node = sym ? node_get(fold, node, sym->id) : NO_NODE;
+	}
+	fold->bases[task->track] = node;
+	return node == NO_NODE ? -ENOMEM : 0;
+}
+
+/* What is above the task's outermost call. NO_NODE: no memory */
+static uint32_t base_node(struct folded *fold, struct calltask *task)
+{
+	const uint32_t base = task->track < fold->base_cap ? fold->bases[task->track] : NO_NODE;
+
+	return base != NO_NODE ? base : task_node(fold, task);
+}
+
 /* The node of an open call, and so of all its callers. NO_NODE: no memory */
 static uint32_t call_node(struct folded *fold, struct calltask *task, struct call *call)
 {
@@ -102,7 +144,7 @@ static uint32_t call_node(struct folded *fold, struct calltask *task, struct cal
 
 	if (call->user)
 		return call->user;
-	parent = call->depth ? call_node(fold, task, call - 1) : task_node(fold, task);
+	parent = call->depth ? call_node(fold, task, call - 1) : base_node(fold, task);
 	if (parent == NO_NODE)
 		return NO_NODE;
 	call->user = node_get(fold, parent, call->sym ? call->sym->id : NO_SYM);
@@ -117,6 +159,8 @@ static void folded_on_end(void *ctx, struct calltask *task, struct call *call)
 	if (!call->has_entry)
 		call->user = 0; /* its name is known only now */
 	node = call_node(fold, task, call);
+	if (!call->depth && task->track < fold->base_cap)
+		fold->bases[task->track] = NO_NODE;
 	if (node == NO_NODE || !call->has_return || !call->has_duration)
 		return;
 	fold->nodes[node].time_ns += fold->is_total_time ? call->duration_ns : call_self_ns(call);
@@ -205,7 +249,8 @@ static int folded_start(void *self, const struct format_config *config, struct s
 static int folded_row(void *self, const struct row *row)
 {
 	struct folded *fold = self;
-	int err = calltree_row(fold->tree, row);
+	int err = row->kind == ROW_COMMENT && row->user_stack ? folded_put_user_stack(fold, row)
+							      : calltree_row(fold->tree, row);
 
 	return fold->failed ? -ENOMEM : err;
 }
@@ -216,6 +261,7 @@ static void folded_release(void *self)
 
 	calltree_free(fold->tree);
 	free(fold->nodes);
+	free(fold->bases);
 	hash_release(&fold->by_path);
 	strbuf_release(&fold->name);
 }
@@ -223,6 +269,7 @@ static void folded_release(void *self)
 const struct fmt_ops fmt_folded = {
 	.traits = { .name = "folded", .lacks_comments = true },
 	.size = sizeof(struct folded),
+	.has_frames = true,
 	.forgets_tasks = true,
 	.start = folded_start,
 	.row = folded_row,

@@ -2,12 +2,14 @@
 #include "format/fmt.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format/calltree.h"
 #include "format/format.h"
 #include "format/render.h"
+#include "trace/userstack.h"
 
 #define KEY_CNT_MAX 20
 #define NODE_MAX    128
@@ -170,6 +172,47 @@ static void json_put_stack(struct jsonw *out, const struct row *row)
 	put_frames(out, row, true);
 }
 
+static void put_hex(struct jsonw *out, uint64_t number)
+{
+	char text[19];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, number);
+	jsonw_string(out, text);
+}
+
+/* An array, innermost first. Addresses are text, as in arguments: many readers keep only 53 bits of a number. */
+static void json_put_user_stack(struct jsonw *out, const struct user_stack *stack)
+{
+	const char *note = user_stack_note(stack->state);
+
+	jsonw_key(out, "user_stack");
+	jsonw_array(out);
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		const struct user_frame *frame = &stack->frames[i];
+
+		jsonw_object(out);
+		jsonw_key(out, "ip");
+		put_hex(out, frame->ip);
+		jsonw_key(out, "symbol");
+		jsonw_known(out, frame->symbol);
+		jsonw_key(out, "offset");
+		if (frame->file.len)
+			jsonw_u64(out, frame->offset);
+		else
+			jsonw_null(out);
+		jsonw_key(out, "file");
+		jsonw_known(out, frame->file);
+		jsonw_key(out, "build_id");
+		jsonw_known(out, frame->build_id);
+		jsonw_object_end(out);
+	}
+	jsonw_array_end(out);
+	if (!note)
+		return;
+	jsonw_key(out, "user_stack_note");
+	jsonw_string(out, note);
+}
+
 /* "type" tells such a line from others, for a field of a tracepoint may have any name. */
 static void json_put_point(struct json *json, const struct row *row)
 {
@@ -197,6 +240,8 @@ static int json_put_comment(struct json *json, const struct row *row)
 	json_begin_line(json);
 	if (row->kind == ROW_POINT) {
 		json_put_point(json, row);
+	} else if (row->user_stack) {
+		json_put_user_stack(&json->out, row->user_stack);
 	} else if (row->frame_cnt) {
 		jsonw_key(&json->out, "stack");
 		json_put_stack(&json->out, row);

@@ -10,6 +10,7 @@
 #include "format/fmt.h"
 #include "format/format.h"
 #include "format/render.h"
+#include "trace/userstack.h"
 
 /* ---- attributes, and events that wait for the end of the call they occurred in ---- */
 
@@ -116,6 +117,19 @@ static void otlp_stack(struct jsonw *out, const struct row *row)
 	render_frames(row->frames, row->frame_cnt, "\n", &lines);
 	out->out->failed |= !strbuf_ok(&lines);
 	otlp_text(out, "code.stacktrace", (struct text){ lines.ptr, lines.len });
+	strbuf_release(&lines);
+}
+
+static void otlp_user_stack(struct jsonw *out, const struct user_stack *stack)
+{
+	const char *note = user_stack_note(stack->state);
+	struct strbuf lines = { 0 };
+
+	render_user_stack(stack, "\n", &lines);
+	out->out->failed |= !strbuf_ok(&lines);
+	otlp_text(out, "code.stacktrace", (struct text){ lines.ptr, lines.len });
+	if (note)
+		otlp_text(out, "netfgraph.user_stack.note", text_from(note));
 	strbuf_release(&lines);
 }
 
@@ -593,6 +607,7 @@ static void name_event(struct otlp_event *event, const struct row *row)
 {
 	const struct text name = row->kind == ROW_POINT ? row->name
 				 : row->frame_cnt       ? text_from("stack")
+				 : row->user_stack      ? text_from("user stack")
 							: text_from("comment");
 
 	snprintf(event->name, sizeof(event->name), "%.*s", (int)name.len, name.ptr);
@@ -617,7 +632,7 @@ static int otlp_put_comment(struct otlp *o, const struct row *row)
 	if (!task)
 		return -ENOMEM;
 	span = task->call_cnt ? span_of(o, task, task->call_cnt - 1) : 0;
-	if (row->frame_cnt && !span)
+	if ((row->frame_cnt || row->user_stack) && !span)
 		event = otlp_event_for_next(&o->events, task->track);
 	else
 		event = otlp_event_new(&o->events, span);
@@ -628,6 +643,8 @@ static int otlp_put_comment(struct otlp *o, const struct row *row)
 		otlp_put_point(&event->json, row);
 	else if (row->frame_cnt)
 		otlp_stack(&event->json, row);
+	else if (row->user_stack)
+		otlp_user_stack(&event->json, row->user_stack);
 	else
 		otlp_text(&event->json, "netfgraph.comment", row->text);
 	if (event->is_alone)

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "format/fmt.h"
 #include "format/render.h"
+#include "trace/userstack.h"
 
 /* sink_table.c writes these two */
 const struct fmt_ops fmt_csv = {
@@ -75,6 +76,14 @@ static struct row comment_of(struct format *f, const struct row *row)
 	strbuf_reset(&f->stack);
 	if (row->kind == ROW_POINT) {
 		render_point(row, &f->stack);
+	} else if (row->user_stack) {
+		const char *note = user_stack_note(row->user_stack->state);
+
+		strbuf_str(&f->stack, "user stack");
+		if (note)
+			strbuf_printf(&f->stack, ", %s", note);
+		strbuf_str(&f->stack, ": ");
+		render_user_stack(row->user_stack, " <-", &f->stack);
 	} else {
 		strbuf_str(&f->stack, "stack: ");
 		render_frames(row->frames, row->frame_cnt, " <-", &f->stack);
@@ -83,6 +92,7 @@ static struct row comment_of(struct format *f, const struct row *row)
 	comment.text = (struct text){ f->stack.ptr, f->stack.len };
 	comment.kind = ROW_COMMENT;
 	comment.frame_cnt = 0;
+	comment.user_stack = NULL;
 	comment.arg_cnt = 0;
 	return comment;
 }
@@ -92,7 +102,7 @@ int format_row(struct format *f, const struct row *row)
 	struct row comment;
 	int err;
 
-	if ((row->frame_cnt && !f->ops->has_frames) ||
+	if (((row->frame_cnt || row->user_stack) && !f->ops->has_frames) ||
 	    (row->kind == ROW_POINT && !f->ops->has_points)) {
 		comment = comment_of(f, row);
 		row = &comment;

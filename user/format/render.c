@@ -1,6 +1,7 @@
 #include "format/render.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,6 +341,57 @@ void render_frames(const struct caller *frames, uint32_t cnt, const char *betwee
 		if (strbuf_reserve(out, frame_size_max(&frames[i])))
 			out->len = (size_t)(put_frame(out->ptr + out->len, &frames[i]) - out->ptr);
 	}
+}
+
+/* The last part of a path. */
+static struct text base_name(struct text path)
+{
+	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+
+	return slash ? (struct text){ slash + 1, path.len - (size_t)(slash + 1 - path.ptr) } : path;
+}
+
+/* Who made the file chose its name and its symbols. */
+static void put_clean(struct strbuf *out, struct text text)
+{
+	clean_add(out, text.ptr, text.len, CLEAN_SYMBOL);
+}
+
+static void render_user_frame(const struct user_frame *frame, struct strbuf *out)
+{
+	const struct text file = base_name(frame->file);
+
+	if (frame->symbol.len) {
+		put_clean(out, frame->symbol);
+		strbuf_printf(out, "+0x%" PRIx64, frame->offset);
+		if (frame->size_bytes)
+			strbuf_printf(out, "/0x%" PRIx64, frame->size_bytes);
+	} else {
+		strbuf_printf(out, "0x%" PRIx64, frame->ip);
+	}
+	strbuf_str(out, " [");
+	if (file.len)
+		put_clean(out, file);
+	else
+		strbuf_str(out, "unknown");
+	if (file.len && !frame->symbol.len)
+		strbuf_printf(out, "+0x%" PRIx64, frame->offset);
+	if (frame->build_id.len && !frame->symbol.len) {
+		strbuf_char(out, ' ');
+		put_clean(out, frame->build_id);
+	}
+	strbuf_char(out, ']');
+}
+
+void render_user_stack(const struct user_stack *stack, const char *between, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		if (i)
+			strbuf_str(out, between);
+		render_user_frame(&stack->frames[i], out);
+	}
+	if (!stack->frame_cnt)
+		strbuf_char(out, '?');
 }
 
 /* ---- the columns, from left to right ---- */

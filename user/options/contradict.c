@@ -334,12 +334,21 @@ static bool lists_funcs(const struct opts *opts)
 /* Contradictions that no rule of names can express. */
 static const char *special_contradiction(struct opts *opts)
 {
+	static char why[100];
+	const char *lacking;
+
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return "--learn and -T exclude each other, except -T +GLOB";
 	if (opts->verb == VERB_LIST && opts->events.cnt && lists_funcs(opts))
 		return "list -e lists tracepoints, and takes no functions";
-	if (graphopts_lacks_starts(opts))
-		return "--graph-opts stack needs start functions (-G, --preset, --packet or --filter)";
+	lacking = graphopts_lacks_starts(opts);
+	if (lacking) {
+		snprintf(
+			why, sizeof(why),
+			"--graph-opts %s needs start functions (-G, --preset, --packet or --filter)",
+			lacking);
+		return why;
+	}
 	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&
 	    !opts->has_retaddr)
 		return "--source needs --graph-opts stack or retaddr";

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/vec.h"
 #include "format/format.h"
 #include "options/opttab.h"
 #include "recording/recfile.h"
@@ -70,6 +71,8 @@ const struct graph_opt_def graph_opt_defs[] = {
 	  "callers: /* <-tcp_v4_connect+0x1f5/0x4a0 */" },
 	{ "stack", offsetof(struct opts, has_stack), false,
 	  "a comment before each graph: the functions from which its start function was called" },
+	{ "ustack", offsetof(struct opts, has_ustack), false,
+	  "a comment before each graph: the process's own functions, from the one that entered the kernel on" },
 	{ "packet", offsetof(struct opts, has_packet), false,
 	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
 };
@@ -179,23 +182,31 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 	return apply(opts, text, true);
 }
 
-/* Stacks belong to graphs, and a trace without start functions has no graphs. */
-static bool has_stack_for_nothing(const struct opts *opts)
-{
-	return opts->has_stack && !selector_of(opts, SELECTS_BY_STARTS) && !opts->input_path;
-}
+static const char *const stack_words[] = { "stack", "ustack" };
 
-bool graphopts_lacks_starts(const struct opts *opts)
+const char *graphopts_lacks_starts(const struct opts *opts)
 {
-	const uint32_t bit = graph_opt_bit(graph_opt_find("stack", strlen("stack")));
+	/* stacks belong to graphs, and a trace without start functions has no graphs */
+	if (selector_of(opts, SELECTS_BY_STARTS) || opts->input_path)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(stack_words); i++) {
+		const struct graph_opt_def *def =
+			graph_opt_find(stack_words[i], strlen(stack_words[i]));
 
-	return opts->graph_opts_given & bit && has_stack_for_nothing(opts);
+		if (opts->graph_opts_given & graph_opt_bit(def) &&
+		    *(const bool *)((const char *)opts + def->offset))
+			return def->name;
+	}
+	return NULL;
 }
 
 void graphopts_settle_defaults(struct opts *opts)
 {
-	if (has_stack_for_nothing(opts) && !graphopts_lacks_starts(opts))
-		opts->has_stack = false;
+	if (selector_of(opts, SELECTS_BY_STARTS) || opts->input_path ||
+	    graphopts_lacks_starts(opts))
+		return;
+	opts->has_stack = false;
+	opts->has_ustack = false;
 }
 
 /* ---- --for ---- */
@@ -267,6 +278,7 @@ static const struct {
 	{ "args", RECFILE_SHOWS_ARGS },          { "retval", RECFILE_SHOWS_RET },
 	{ "retval-hex", RECFILE_SHOWS_RET_HEX }, { "retaddr", RECFILE_SHOWS_CALLER },
 	{ "packet", RECFILE_SHOWS_PACKET },      { "stack", RECFILE_SHOWS_STACK },
+	{ "ustack", RECFILE_SHOWS_USTACK },
 };
 #define RECORDED_CNT (sizeof(recorded) / sizeof(recorded[0]))
 

@@ -44,8 +44,8 @@ void graphopts_settle_defaults(struct opts *opts);
  */
 const char *graphopts_settle(struct opts *opts);
 
-/* graphopts_lacks_starts - whether the command line asks for stacks although the trace has no start function. */
-bool graphopts_lacks_starts(const struct opts *opts);
+/* graphopts_lacks_starts - the word of the command line that asks for stacks although the trace has no start function. */
+const char *graphopts_lacks_starts(const struct opts *opts);
 
 /* graphopts_shown - the parts of calls that --graph-opts shows, as RECFILE_SHOWS_*. */
 uint32_t graphopts_shown(const struct opts *opts);

@@ -497,6 +497,8 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_CALLER;
 	if (opts->has_stack)
 		wanted |= NFG_WANT_STACK;
+	if (opts->has_ustack)
+		wanted |= NFG_WANT_USTACK;
 	if (opts->has_packet)
 		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
 	if (opts->shown)
@@ -515,6 +517,7 @@ struct details_want wants_details(const struct opts *opts)
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
 		.has_stack = opts->has_stack,
+		.has_ustack = opts->has_ustack,
 		.style = {
 			.has_args = wants_args(opts),
 			.has_ret = opts->has_retval || opts->is_retval_hex,

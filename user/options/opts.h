@@ -112,6 +112,7 @@ struct opts {
 	bool has_retaddr;
 	bool has_packet;
 	bool has_stack;
+	bool has_ustack;
 	bool has_source;
 	const char *vmlinux; /* NULL: search for it */
 	bool is_old_dialect; /* --dialect */

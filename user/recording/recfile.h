@@ -22,10 +22,11 @@
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* readers refuse any other */
-#define RECFILE_VERSION_MINOR 9 /* a higher minor version may have chunks that older readers skip */
-#define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
-#define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
-#define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
+#define RECFILE_VERSION_MINOR \
+	10 /* a higher minor version may have chunks that older readers skip */
+#define RECFILE_CHUNK_MAX  (1u << 20) /* bytes of a chunk after its header */
+#define RECFILE_CALLER_MAX (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
+#define RECFILE_BATCH_CNT  4096 /* the most events that the reader returns at a time */
 
 enum recfile_clock {
 	RECFILE_CLOCK_MONOTONIC = 1,
@@ -56,6 +57,7 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 #define RECFILE_SHOWS_STACK   (1u << 5)
 #define RECFILE_SHOWS_POINTS  (1u << 6) /* the recording has tracepoints (-e); since 1.9 */
 #define RECFILE_SHOWS_MEMBERS (1u << 7) /* calls have members of structs (--show); since 1.9 */
+#define RECFILE_SHOWS_USTACK  (1u << 8) /* since 1.10 */
 
 /* How the recording was made; since 1.4. Strings are cut to fit, and NUL-terminated. */
 struct recfile_made {
@@ -108,6 +110,8 @@ struct recfile_config {
 	struct values *values; /* of the events; NULL: they have none */
 	/* Get the name of the return address @addr. Return: false if the file has it already. */
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
+	/* Get the user stack of number @nr. Return: NULL if there is none, or the file has it already. NULL: none. */
+	const struct user_stack *(*ustack)(void *ctx, uint64_t nr);
 	void *ctx;
 };
 
@@ -218,6 +222,7 @@ enum recfile_kind {
 	RECFILE_POINTS, /* the table of tracepoints has grown */
 	RECFILE_POINT_TYPES,
 	RECFILE_CALLERS,
+	RECFILE_USTACKS,
 	RECFILE_NAMES,
 	RECFILE_PROCESSES,
 	RECFILE_PLACES,
@@ -230,6 +235,12 @@ enum recfile_kind {
 struct recfile_caller {
 	uint64_t addr;
 	struct text name;
+};
+
+/* A user stack; since 1.10. */
+struct recfile_ustack {
+	uint32_t nr; /* call_values.ustack */
+	struct user_stack stack;
 };
 
 /* A task's process; since 1.5. Laid out as in the file. */
@@ -250,7 +261,7 @@ struct recfile_place {
 /* The result of recfile_reader_next. Pointers are valid until the next call. */
 struct recfile_item {
 	enum recfile_kind kind;
-	size_t cnt;                              /* NAMES, PROCESSES, PLACES, EVENTS */
+	size_t cnt;                              /* NAMES, PROCESSES, PLACES, EVENTS, USTACKS */
 	const struct nfg_task_rec *names;        /* NAMES; comm may lack its NUL */
 	const struct recfile_process *processes; /* PROCESSES */
 	const struct recfile_place *places;      /* PLACES */
@@ -259,6 +270,7 @@ struct recfile_item {
 	const struct recfile_summary *summary;   /* SUMMARY */
 	const void *types; /* TYPES, POINT_TYPES: a piece of cnt bytes for proto_table_unpack */
 	const struct recfile_caller *callers; /* CALLERS */
+	const struct recfile_ustack *ustacks; /* USTACKS */
 	const struct leftout *leftout;        /* LEFTOUT: its functions are in the table */
 };
 

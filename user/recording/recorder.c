@@ -53,6 +53,13 @@ static bool caller_of(void *ctx, uint64_t addr, struct text *name)
 	return retaddr_get_new(rec->config.details->callers, addr, name);
 }
 
+static const struct user_stack *ustack_of(void *ctx, uint64_t nr)
+{
+	const struct recorder *rec = ctx;
+
+	return userstacks_get_new(rec->config.details->ustacks, nr);
+}
+
 static int put_types(void *ctx, const void *bytes, size_t len)
 {
 	return recfile_writer_types(ctx, bytes, len);
@@ -97,6 +104,7 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 		.place = place_of,
 		.values = details->values,
 		.caller = caller_of,
+		.ustack = details->ustacks ? ustack_of : NULL,
 		.ctx = rec,
 	};
 	int err;
@@ -135,6 +143,8 @@ static void untell(struct recorder *rec, struct recfile_host *host)
 	comms_untell(rec->config.comms);
 	if (rec->config.details->callers)
 		retaddr_forget_given(rec->config.details->callers);
+	if (rec->config.details->ustacks)
+		userstacks_forget_given(rec->config.details->ustacks);
 	recorder_read_host(rec, host);
 }
 

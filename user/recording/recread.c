@@ -42,6 +42,10 @@ struct recfile_reader {
 	struct recfile_summary summary;
 	struct values *values; /* where the events' values go; borrowed */
 	struct recfile_caller *callers;
+	struct recfile_ustack *ustacks;
+	size_t ustack_cap;
+	struct user_frame *frames; /* of all ustacks */
+	size_t frame_cap;
 	size_t caller_cap;
 	struct leftout leftout;
 	/* the event chunk being decoded; it ends at chunk_end in buf */
@@ -143,24 +147,38 @@ static bool takes_values(const struct recfile_reader *r, const struct event *ev)
 	return ev == r->events || (event_is_call(&ev[-1]) && !ev[-1].values);
 }
 
-/* Add the members to the values of the entry before. Return: whether it may have as many, and has none yet. */
-static bool read_members(struct recfile_reader *r, const uint64_t *words, uint32_t cnt,
-			 struct event *ev)
+/* Whether that many words can add to the values of an event, as an extra of their own. */
+static bool is_addition(uint32_t kind, uint32_t cnt)
+{
+	const uint32_t max = kind == EXTRA_MEMBERS ? 1 + NFG_SHOWN_WORDS : 1;
+
+	return cnt && cnt <= max;
+}
+
+/*
+ * Add the members, or the number of the user stack, to the values of the entry before. Return: whether it may have them, and
+ * has none yet.
+ */
+static bool read_addition(struct recfile_reader *r, uint32_t kind, const uint64_t *words,
+			  uint32_t cnt, struct event *ev)
 {
 	struct call_values call;
 
-	if (!cnt || cnt > sizeof(call.shown) / sizeof(*call.shown))
-		return false;
 	if (!r->values || ev == r->events)
 		return true;
 	if (ev[-1].kind != EVENT_ENTRY)
 		return false;
 	if (!values_get(r->values, ev[-1].values, &call))
 		call = (struct call_values){ 0 };
-	if (call.shown_cnt)
+	if (kind == EXTRA_MEMBERS ? call.shown_cnt : call.has_ustack)
 		return false;
-	memcpy(call.shown, words, cnt * sizeof(*words));
-	call.shown_cnt = (uint8_t)cnt;
+	if (kind == EXTRA_MEMBERS) {
+		memcpy(call.shown, words, cnt * sizeof(*words));
+		call.shown_cnt = (uint8_t)cnt;
+	} else {
+		call.ustack = words[0];
+		call.has_ustack = true;
+	}
 	ev[-1].values = values_put(r->values, &call);
 	return true;
 }
@@ -170,7 +188,8 @@ static bool is_of_event(uint64_t word)
 {
 	const uint64_t kind = word & 0xffff;
 
-	return kind == (OP_EXTRA | EXTRA_VALUES << 3) || kind == (OP_EXTRA | EXTRA_MEMBERS << 3);
+	return kind == (OP_EXTRA | EXTRA_VALUES << 3) || kind == (OP_EXTRA | EXTRA_MEMBERS << 3) ||
+	       kind == (OP_EXTRA | EXTRA_USTACK << 3);
 }
 
 /* Return: the number of events made, 0 or 1; -1: invalid word. */
@@ -193,7 +212,8 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
 		ev[-1].values = values_put(r->values, &call);
-	if (kind == EXTRA_MEMBERS && !read_members(r, words, cnt, ev))
+	if ((kind == EXTRA_MEMBERS || kind == EXTRA_USTACK) &&
+	    !(is_addition(kind, cnt) && read_addition(r, kind, words, cnt, ev)))
 		return -1;
 	if (kind == EXTRA_POINT && !read_point(r, words, cnt, ev))
 		return -1;
@@ -445,6 +465,8 @@ void recfile_reader_free(struct recfile_reader *r)
 	free(r->functab.funcs);
 	free(r->points.points);
 	free(r->callers);
+	free(r->ustacks);
+	free(r->frames);
 	free(r->events);
 	free(r->buf);
 	free(r->path);
@@ -718,6 +740,56 @@ static int recread_read_callers(struct recfile_reader *r, struct span s, struct 
 	return 0;
 }
 
+static bool take_text(struct span *s, size_t len, struct text *text)
+{
+	if (len > USTACK_TEXT_MAX || len > (size_t)(s->end - s->at))
+		return false;
+	*text = (struct text){ s->at, len };
+	s->at += len;
+	return true;
+}
+
+static bool take_frame(struct span *s, struct user_frame *frame)
+{
+	struct ustack_frame head;
+
+	if (!recread_take(s, &head, sizeof(head)))
+		return false;
+	*frame = (struct user_frame){ .ip = head.ip,
+				      .offset = head.offset,
+				      .size_bytes = head.size_bytes };
+	return take_text(s, head.symbol_len, &frame->symbol) &&
+	       take_text(s, head.file_len, &frame->file) &&
+	       take_text(s, head.build_id_len, &frame->build_id);
+}
+
+/* The texts may be anything; who shows them makes them fit for that. */
+static int read_ustacks(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	const size_t bytes = (size_t)(s.end - s.at);
+	struct ustack_head head;
+	size_t frame_cnt = 0;
+	size_t cnt = 0;
+
+	if (VEC_RESERVE(r->ustacks, r->ustack_cap, bytes / sizeof(head) + 1) ||
+	    VEC_RESERVE(r->frames, r->frame_cap, bytes / sizeof(struct ustack_frame) + 1))
+		return recread_fail(r, -ENOMEM, "out of memory");
+	while (recread_take(&s, &head, sizeof(head)) && head.nr) {
+		struct user_frame *frames = r->frames + frame_cnt;
+
+		if (head.frame_cnt > NFG_STACK_FRAMES || head.state >= USER_STACK_STATE_CNT)
+			return recread_damaged(r, "an impossible user stack");
+		for (uint32_t i = 0; i < head.frame_cnt; i++) {
+			if (!take_frame(&s, &r->frames[frame_cnt++]))
+				return recread_damaged(r, "a user stack is cut");
+		}
+		r->ustacks[cnt++] =
+			(struct recfile_ustack){ head.nr, { frames, head.frame_cnt, head.state } };
+	}
+	*item = (struct recfile_item){ .kind = RECFILE_USTACKS, .cnt = cnt, .ustacks = r->ustacks };
+	return 0;
+}
+
 static int read_left(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	struct left_head head;
@@ -818,6 +890,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_ADDR:
 		err = recread_read_callers(r, s, item);
+		break;
+	case CHUNK_USTK:
+		err = read_ustacks(r, s, item);
 		break;
 	case CHUNK_LEFT:
 		err = read_left(r, s, item);

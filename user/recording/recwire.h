@@ -28,6 +28,7 @@
 #define CHUNK_PNTS  CHUNK_TYPE('P', 'N', 'T', 'S')
 #define CHUNK_SHOW  CHUNK_TYPE('S', 'H', 'O', 'W')
 #define CHUNK_FLDS  CHUNK_TYPE('F', 'L', 'D', 'S')
+#define CHUNK_USTK  CHUNK_TYPE('U', 'S', 'T', 'K')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
 
@@ -69,6 +70,26 @@ struct events_head {
 	uint32_t gap_cnt;   /* losses of events */
 };
 
+/* A user stack; its frames follow. */
+struct ustack_head {
+	uint32_t nr;
+	uint16_t frame_cnt;
+	uint16_t state; /* enum user_stack_state */
+};
+
+/* A frame; its texts follow. */
+struct ustack_frame {
+	uint64_t ip;
+	uint64_t offset;
+	uint64_t size_bytes;
+	uint16_t symbol_len;
+	uint16_t file_len;
+	uint16_t build_id_len;
+	uint16_t zero;
+};
+
+#define USTACK_TEXT_MAX 4096u /* bytes of a name or a path; longer ones are cut */
+
 struct left_head {
 	uint64_t time_ns;
 	uint32_t limit; /* enum leftout_limit */
@@ -109,6 +130,7 @@ enum extra_kind {
 	EXTRA_TORN = 7,
 	EXTRA_POINT = 8,   /* POINT_WORDS words, and those of values_pack */
 	EXTRA_MEMBERS = 9, /* states of members, and their words (call_values.shown) */
+	EXTRA_USTACK = 10, /* the number of the user stack (call_values.ustack) */
 };
 
 #define MARK_WORDS  2u
@@ -126,6 +148,7 @@ _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 2
 _Static_assert(sizeof(struct recfile_summary) == 120, "file format");
 _Static_assert(sizeof(struct left_head) == 40, "file format");
 _Static_assert(sizeof(struct recfile_place) == 24, "file format");
+_Static_assert(sizeof(struct ustack_head) == 8 && sizeof(struct ustack_frame) == 32, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");
 
 struct slot {

@@ -43,6 +43,7 @@ struct recfile_writer {
 	uint32_t (*process)(void *ctx, uint32_t tid, uint64_t time_ns);
 	struct task_place (*place)(void *ctx, uint32_t tid, uint64_t time_ns);
 	bool (*caller)(void *ctx, uint64_t addr, struct text *name);
+	const struct user_stack *(*ustack)(void *ctx, uint64_t nr);
 	struct values *values;
 	void *ctx;
 	uint8_t *is_named;             /* one bit per tid: its current name has been written */
@@ -71,6 +72,8 @@ struct recfile_writer {
 		struct chunk_head head;
 		struct recfile_place recs[NAME_CNT];
 	} places;
+	struct strbuf
+		ustacks; /* a chunk's head, and the stacks that come with the next events; empty: none */
 	uint32_t caller_bytes;
 	struct {
 		struct chunk_head head;
@@ -211,6 +214,74 @@ static int find_task(struct recfile_writer *w, const struct event *ev)
 	return err || !is_new ? err : add_place(w, ev->time_ns, ev->tid);
 }
 
+/* ---- user stacks, which come before the events below them ---- */
+
+static int flush_ustacks(struct recfile_writer *w)
+{
+	size_t bytes = w->ustacks.len;
+
+	if (!strbuf_ok(&w->ustacks))
+		return -ENOMEM;
+	strbuf_reset(&w->ustacks);
+	if (w->err || !bytes)
+		return w->err;
+	return recwrite_chunk(w, (void *)w->ustacks.ptr, CHUNK_USTK,
+			      bytes - sizeof(struct chunk_head));
+}
+
+static uint16_t ustack_len(struct text text)
+{
+	return (uint16_t)(text.len < USTACK_TEXT_MAX ? text.len : USTACK_TEXT_MAX);
+}
+
+static void put_ustack_frame(struct strbuf *out, const struct user_frame *frame)
+{
+	const struct ustack_frame head = {
+		.ip = frame->ip,
+		.offset = frame->offset,
+		.size_bytes = frame->size_bytes,
+		.symbol_len = ustack_len(frame->symbol),
+		.file_len = ustack_len(frame->file),
+		.build_id_len = ustack_len(frame->build_id),
+	};
+
+	strbuf_add(out, &head, sizeof(head));
+	strbuf_add(out, frame->symbol.ptr, head.symbol_len);
+	strbuf_add(out, frame->file.ptr, head.file_len);
+	strbuf_add(out, frame->build_id.ptr, head.build_id_len);
+}
+
+/* With all frames as long as they can be, a stack still fits into a chunk. */
+#define USTACK_BYTES_MAX              \
+	(sizeof(struct ustack_head) + \
+	 NFG_STACK_FRAMES * (sizeof(struct ustack_frame) + 3 * USTACK_TEXT_MAX))
+_Static_assert(USTACK_BYTES_MAX + 16 < RECFILE_CHUNK_MAX, "padding fits, too");
+
+static int add_ustack(struct recfile_writer *w, uint64_t nr)
+{
+	const struct user_stack *stack = w->ustack && nr ? w->ustack(w->ctx, nr) : NULL;
+	struct ustack_head head;
+	int err = 0;
+
+	if (!stack)
+		return 0;
+	if (w->ustacks.len + USTACK_BYTES_MAX + 16 > RECFILE_CHUNK_MAX)
+		err = flush_ustacks(w);
+	if (!w->ustacks.len)
+		strbuf_fill(&w->ustacks, '\0', sizeof(struct chunk_head));
+	head = (struct ustack_head){
+		.nr = (uint32_t)nr,
+		.frame_cnt = (uint16_t)stack->frame_cnt,
+		.state = (uint16_t)stack->state,
+	};
+	strbuf_add(&w->ustacks, &head, sizeof(head));
+	for (uint32_t i = 0; i < stack->frame_cnt; i++)
+		put_ustack_frame(&w->ustacks, &stack->frames[i]);
+	/* recwrite_chunk pads in place */
+	strbuf_reserve(&w->ustacks, 8);
+	return strbuf_ok(&w->ustacks) ? err : -ENOMEM;
+}
+
 /* ---- events ---- */
 
 int recfile_writer_flush(struct recfile_writer *w)
@@ -230,6 +301,8 @@ int recfile_writer_flush(struct recfile_writer *w)
 		err = flush_places(w);
 	if (!err)
 		err = flush_recs(w, &w->callers.head, CHUNK_ADDR, &w->caller_bytes, 1);
+	if (!err)
+		err = flush_ustacks(w);
 	if (!w->word_cnt)
 		return err;
 	w->word_cnt = 0;
@@ -275,24 +348,37 @@ static void recwrite_put_members(struct recfile_writer *w, const uint64_t *shown
 		w->chunk.words[w->word_cnt++] = shown[i];
 }
 
+/* Nor readers before 1.10 this. */
+static int recwrite_put_ustack(struct recfile_writer *w, uint64_t nr)
+{
+	recwrite_put_word(w, OP_EXTRA, EXTRA_USTACK | (uint64_t)1 << 13);
+	w->chunk.words[w->word_cnt++] = nr;
+	return add_ustack(w, nr);
+}
+
 /* Values follow their event. */
 static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 {
 	uint64_t *words = &w->chunk.words[w->word_cnt];
 	struct call_values call;
 	uint32_t shown_cnt;
+	bool has_ustack;
 	uint32_t cnt;
 	int err = 0;
 
 	if (!w->values || !values_get(w->values, ev->values, &call))
 		return 0;
 	shown_cnt = call.shown_cnt;
+	has_ustack = call.has_ustack;
 	call.shown_cnt = 0;
+	call.has_ustack = false;
 	cnt = values_pack(&call, words + 1);
 	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
 	w->word_cnt += 1 + cnt;
 	recwrite_put_members(w, call.shown, shown_cnt);
-	if (call.has_caller)
+	if (has_ustack)
+		err = recwrite_put_ustack(w, call.ustack);
+	if (call.has_caller && !err)
 		err = recwrite_add_caller(w, call.caller);
 	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call.has_stack && call.stack && !err; i++)
 		err = recwrite_add_caller(w, RETADDR_FRAME(call.stack - 1, i));
@@ -625,6 +711,7 @@ void recfile_writer_abandon(struct recfile_writer *w)
 	if (!w)
 		return;
 	outfile_abandon(&w->file);
+	strbuf_release(&w->ustacks);
 	free(w->is_named);
 	free(w->open_marks);
 	free(w->path);
@@ -649,6 +736,7 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->process = config->process;
 	w->place = config->place;
 	w->caller = config->caller;
+	w->ustack = config->ustack;
 	w->values = config->values;
 	w->ctx = config->ctx;
 	recwire_slots_reset(w->slots);

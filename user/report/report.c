@@ -248,7 +248,7 @@ static int on_events(struct recording *rec, const struct event *events, size_t c
 	return pipeline_feed(rec->pipeline, events, cnt);
 }
 
-/* Take the types of values, or the names of callers, from the recording. */
+/* Take the types of values, the names of callers, or user stacks, from the recording. */
 static int on_details(struct recording *rec, const struct recfile_item *item)
 {
 	const struct details *details = rec->config->details;
@@ -268,6 +268,10 @@ static int on_details(struct recording *rec, const struct recfile_item *item)
 		for (size_t i = 0; i < item->cnt && !err; i++)
 			err = retaddr_add(details->callers, item->callers[i].addr,
 					  item->callers[i].name);
+	else if (item->kind == RECFILE_USTACKS && details->ustacks)
+		for (size_t i = 0; i < item->cnt && !err; i++)
+			err = userstacks_put(details->ustacks, item->ustacks[i].nr,
+					     &item->ustacks[i].stack);
 	if (err && err != -ENOMEM)
 		log_error("'%s': its table of value types is damaged", rec->config->path);
 	return err;
@@ -348,6 +352,7 @@ static int report_on_item(struct recording *rec, const struct recfile_item *item
 	case RECFILE_MEMBER_TYPES:
 	case RECFILE_POINT_TYPES:
 	case RECFILE_CALLERS:
+	case RECFILE_USTACKS:
 		return on_details(rec, item);
 	case RECFILE_EVENTS:
 		return on_events(rec, item->events, item->cnt);

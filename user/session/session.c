@@ -448,6 +448,8 @@ static int govern(struct session *ses)
 #define FOLD_WAIT_NS 250000000ull
 #define SLEEP_MIN_US 500
 #define SLEEP_MAX_US 10000
+/* Names of user stacks are found only while the process lives, so that it is better not to be late. */
+#define USTACK_SLEEP_MAX_US 1000
 /* How long programs that were under way when the switch went off may take. */
 #define DRAIN_WAIT_NS 200000000ull
 
@@ -459,6 +461,11 @@ static long until(uint64_t due_ns, long sleep_ns)
 	if (now_ns + (uint64_t)sleep_ns <= due_ns)
 		return sleep_ns;
 	return now_ns < due_ns ? (long)(due_ns - now_ns) : 0;
+}
+
+static unsigned int sleep_max_us(const struct session *ses)
+{
+	return ses->usersyms ? USTACK_SLEEP_MAX_US : SLEEP_MAX_US;
 }
 
 /* Sleep so that the fullest ring is about a tenth full when we wake. */
@@ -476,8 +483,8 @@ static void rest(struct session *ses, unsigned int fill_pct)
 		ses->sleep_us /= 2;
 	else
 		ses->sleep_us = ses->sleep_us ? ses->sleep_us * 2 : SLEEP_MIN_US;
-	if (ses->sleep_us > SLEEP_MAX_US)
-		ses->sleep_us = SLEEP_MAX_US;
+	if (ses->sleep_us > sleep_max_us(ses))
+		ses->sleep_us = sleep_max_us(ses);
 	ts.tv_nsec = ses->sleep_us * 1000L;
 	if (ses->opts->interval_ns)
 		ts.tv_nsec = until(ses->interval.next_ns, ts.tv_nsec);
@@ -811,6 +818,27 @@ static bool silence_say(struct session *ses)
 	return true;
 }
 
+static void say_ustack_cnt(const struct session *ses, enum user_stack_state state, const char *why)
+{
+	const uint64_t cnt = usersyms_cnt(ses->usersyms, state);
+
+	if (cnt)
+		log_warn("%" PRIu64 " user %s no names: %s", cnt,
+			 plural(cnt, "stack has", "stacks have"), why);
+}
+
+static void say_ustacks(const struct session *ses)
+{
+	if (!ses->usersyms)
+		return;
+	say_ustack_cnt(ses, USER_STACK_ENDED,
+		       "their processes had ended, or ran another program, before they were read");
+	say_ustack_cnt(ses, USER_STACK_DENIED,
+		       "their processes may not be read without CAP_SYS_PTRACE");
+	say_ustack_cnt(ses, USER_STACK_LOST,
+		       "the kernel could not read them, or keep so many different ones");
+}
+
 static void say_losses(struct session *ses, int err)
 {
 	const struct loss_report_sources from = session_loss_sources(ses);
@@ -823,6 +851,7 @@ static void say_losses(struct session *ses, int err)
 		log_info(
 			"the deepest traced call seems to have had %u of %u bytes of its kernel stack left",
 			ses->stackwatch.least_bytes, ses->stackwatch.stack_bytes);
+	say_ustacks(ses);
 	if (!err && silence_say(ses))
 		return;
 	if (ses->starts)
@@ -883,6 +912,7 @@ static void session_release(struct session *ses)
 	kprofile_close(&ses->kprofile);
 	bpfobj_release(&ses->bpfobj);
 	pipeline_free(ses->pipeline);
+	usersyms_free(ses->usersyms);
 	comms_free(ses->comms);
 	taskscope_free(ses->scope);
 	starts_free(ses->starts);

@@ -596,6 +596,37 @@ static void tell_mode(struct session *ses)
 	log_info("attaching by %s", by);
 }
 
+static uint64_t ustack_taken(void *ctx, uint64_t taken, uint64_t mm)
+{
+	return usersyms_take(ctx, taken, mm);
+}
+
+static uint32_t ustack_proc_id(void *ctx, uint32_t tgid)
+{
+	return taskscope_proc_id(ctx, tgid);
+}
+
+/* The names of user stacks are found while the rings are read. Return: 0 or -ENOMEM. */
+static int make_usersyms(struct session *ses, struct rings_ustack *ustack)
+{
+	const struct usersyms_config config = {
+		.stacks = ses->details.ustacks,
+		.proc = "/proc",
+		.stack = bpfobj_user_stack,
+		.stack_ctx = &ses->bpfobj,
+		.proc_id = ustack_proc_id,
+		.proc_id_ctx = ses->scope,
+	};
+
+	if (!ses->details.ustacks)
+		return 0;
+	*ustack = (struct rings_ustack){ .take = ustack_taken };
+	if (usersyms_new(&ses->usersyms, &config))
+		return -ENOMEM;
+	ustack->ctx = ses->usersyms;
+	return 0;
+}
+
 static int load_programs(struct session *ses)
 {
 	struct bpfobj_config config = {
@@ -622,6 +653,8 @@ static int load_programs(struct session *ses)
 		config.cfg.want_callers = config.sums.caller_cnt > 0;
 		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */
 	}
+	if (!err)
+		err = make_usersyms(ses, &config.ustack);
 	if (!err)
 		err = bpfobj_load(&ses->bpfobj, &config);
 	if (!err && config.cfg.sum_up)
@@ -815,6 +848,9 @@ static void setup_drop_privileges(struct session *ses)
 		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
 	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
 		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
+	/* the files that other users' processes have mapped */
+	if (ses->usersyms)
+		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE) | PRIVDROP_CAP(CAP_DAC_READ_SEARCH);
 	if (ses->progwatch.follows)
 		keep |= PRIVDROP_CAP(CAP_SYS_ADMIN) | PRIVDROP_CAP(CAP_BPF) |
 			PRIVDROP_CAP(CAP_PERFMON);

@@ -93,6 +93,31 @@ struct caller {
 	struct value symbol; /* place without its module; POINTER: just an address is known */
 };
 
+/* A place in a user stack. */
+struct user_frame {
+	uint64_t ip;
+	uint64_t offset;     /* from the beginning of symbol; without one: in file */
+	uint64_t size_bytes; /* of symbol */
+	struct text symbol;  /* len 0: unknown */
+	struct text file; /* path in the process's mount namespace, or "[vdso]"; len 0: in none */
+	struct text build_id; /* of file, in hexadecimal; len 0: unknown */
+};
+
+/* How much is known about a user stack's names. In recordings, so numbers stay. */
+enum user_stack_state {
+	USER_STACK_NAMED, /* what could be found */
+	USER_STACK_ENDED, /* the process had ended, or ran another program, before its files were read */
+	USER_STACK_DENIED, /* the process may not be read */
+	USER_STACK_LOST,   /* no frames: the kernel could not take or keep the stack */
+	USER_STACK_STATE_CNT,
+};
+
+struct user_stack {
+	const struct user_frame *frames; /* innermost first */
+	uint32_t frame_cnt;
+	enum user_stack_state state;
+};
+
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
@@ -122,6 +147,7 @@ struct row {
 	const struct value *ret;     /* LEAF and RETURN; NULL: unknown */
 	const struct caller
 		*frames; /* COMMENT that is a stack: frame_cnt of them, innermost first */
+	const struct user_stack *user_stack; /* COMMENT that is a user stack; else NULL */
 	uint32_t arg_cnt;
 	uint32_t frame_cnt;
 	/* The same as a text has it: rows of a text are written as they were read. */

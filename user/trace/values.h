@@ -15,7 +15,8 @@ struct call_values {
 	uint64_t args[VALUES_ARG_MAX];
 	uint64_t caller; /* the return address */
 	uint64_t ret;
-	uint64_t stack; /* NFG_VALUE_STACK; see retaddr_frame */
+	uint64_t stack;  /* NFG_VALUE_STACK; see retaddr_frame */
+	uint64_t ustack; /* see userstacks_get */
 	struct nfg_packet packet;
 	uint64_t shown[1 + NFG_SHOWN_WORDS]; /* states of members, and their words */
 	uint8_t arg_cnt;
@@ -24,6 +25,7 @@ struct call_values {
 	bool has_ret;
 	bool has_packet;
 	bool has_stack;
+	bool has_ustack;
 };
 
 /*
@@ -35,10 +37,11 @@ struct call_values {
 #define VALUES_RET    0x200u
 #define VALUES_PACKET 0x400u
 #define VALUES_STACK  0x800u
-#define VALUES_SHOWN \
-	0x1f000u /* number of words of members; recordings have these in an extra of their own */
+/* Recordings have these in extras of their own. */
+#define VALUES_SHOWN    0x1f000u /* number of words of members */
 #define VALUES_SHOWN_AT 12
-#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 3 + NFG_PACKET_WORDS + 1 + NFG_SHOWN_WORDS)
+#define VALUES_USTACK   0x20000u
+#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 4 + NFG_PACKET_WORDS + 1 + NFG_SHOWN_WORDS)
 
 /* values_pack - convert @call to words. Return: their number, at most VALUES_WORD_MAX. */
 uint32_t values_pack(const struct call_values *call, uint64_t *words);

@@ -1,0 +1,37 @@
+#ifndef NFG_TRACE_USERSTACK_H
+#define NFG_TRACE_USERSTACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/row.h"
+
+/* The user stacks of a trace, with names, by the numbers that events carry (call_values.ustack). */
+struct userstacks;
+
+/*
+ * userstacks_new - @max: keep only so many, the newest; 0: all. Return: 0 or -ENOMEM. Caller frees with
+ * userstacks_free.
+ */
+int userstacks_new(struct userstacks **out, uint32_t max);
+void userstacks_free(struct userstacks *us);
+
+/* userstacks_add - keep a copy. Return: its number, never 0; 0: no memory. */
+uint32_t userstacks_add(struct userstacks *us, const struct user_stack *stack);
+
+/* userstacks_put - keep a copy as number @nr; a number that is known keeps its stack. Return: 0 or -ENOMEM. */
+int userstacks_put(struct userstacks *us, uint32_t nr, const struct user_stack *stack);
+
+/* userstacks_get - the stack of number @nr. Return: NULL: unknown. Valid until another is kept. */
+const struct user_stack *userstacks_get(const struct userstacks *us, uint64_t nr);
+
+/* userstacks_get_new - as userstacks_get, for a caller that writes each stack once: NULL for one that it had before. */
+const struct user_stack *userstacks_get_new(struct userstacks *us, uint64_t nr);
+
+/* userstacks_forget_given - let userstacks_get_new return each stack once more. */
+void userstacks_forget_given(struct userstacks *us);
+
+/* user_stack_note - what to say about a stack's names in that state. Return: NULL: nothing. */
+const char *user_stack_note(enum user_stack_state state);
+
+#endif
