@@ -126,6 +126,12 @@ static __always_inline __u32 opened_by(__u32 task, bool has_sums)
 		       : task;
 }
 
+/* Whether this entry opened the gate, and the user stack above it is wanted. */
+static __always_inline bool is_tree_of_user(__u32 task)
+{
+	return cfg.want_values & NFG_WANT_USTACK && task & NFG_TASK_OPENED;
+}
+
 /*
  * Programs that delegate the work to a function, which gets the program's frame as an argument (values.bpf.h). With
  * sums, calls are summed up instead of recorded, and exits are not marked.
@@ -148,8 +154,11 @@ static __always_inline int delegate_at(void *ctx, enum nfg_slot slot, enum how h
 		task = opened.task;
 	}
 	ARCH_FRAME(frame);
-	if (!has_sums)
-		fill_by(slot, how, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit);
+	if (!has_sums && is_start && !is_exit && is_tree_of_user(task))
+		fill_by(slot, how, cpu, task, frame, ctx, false, true);
+	else if (!has_sums)
+		fill_by(slot, how, cpu, task | (is_exit ? NFG_TASK_EXIT : 0), frame, ctx, is_exit,
+			false);
 	else if (is_exit)
 		close_by(slot, how, cpu, task, frame, ctx);
 	else
@@ -447,8 +456,11 @@ static __always_inline int delegate_site(struct pt_regs *ctx, bool is_start, boo
 	if (cfg.marks && end && !has_sums)
 		task |= mark_of_site(saved_ctx);
 	frame = site_frame(saved_ctx, end);
-	if (!has_sums)
-		fill_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task | end, frame, saved_ctx, end != 0);
+	if (!has_sums && is_start && !end && is_tree_of_user(task))
+		fill_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task, frame, saved_ctx, false, true);
+	else if (!has_sums)
+		fill_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task | end, frame, saved_ctx, end != 0,
+			false);
 	else if (end)
 		close_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task, frame, saved_ctx);
 	else

@@ -55,9 +55,7 @@ static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *r
 	return NO_SLOTS;
 }
 
-/* Each bit is the number of values that the stack takes, so that both together are counted without a branch. */
-#define STACK_KERNEL     1 /* put_stack */
-#define STACK_USER       2 /* take_ustack, begin_of_ustack */
+#define USTACK_VALUES    2 /* take_ustack, begin_of_ustack */
 
 #define BPF_F_USER_STACK (1ull << 8)
 
@@ -74,16 +72,6 @@ static __always_inline bool runs_for_process(void)
 	return !(BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER));
 }
 
-/* Which stacks to take at the beginning of a tree. */
-static __noinline int stacks_wanted(void)
-{
-	int stacks = cfg.want_values & NFG_WANT_STACK ? STACK_KERNEL : 0;
-
-	if (cfg.want_values & NFG_WANT_USTACK && runs_for_process())
-		stacks |= STACK_USER;
-	return stacks & (STACK_KERNEL | STACK_USER);
-}
-
 /* The values to record at one end of a function, and their destination. */
 struct values {
 	struct nfg_cpu *cpu;
@@ -93,7 +81,8 @@ struct values {
 	__u32 arg_cnt;
 	bool has_ret;
 	bool has_caller;
-	__u8 stacks; /* the stacks above a tree: STACK_KERNEL, STACK_USER */
+	bool has_stack;
+	bool has_ustack;
 	struct packet_arg packet;
 };
 
@@ -168,7 +157,7 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 		vs->left = vs->has_ret;
 	else
 		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) + vs->has_caller +
-			   vs->stacks;
+			   vs->has_stack + (vs->has_ustack ? USTACK_VALUES : 0);
 	if (!is_exit && has_shown(how))
 		vs->left += shown_cnt();
 	if (!is_exit && cfg.want_values & NFG_WANT_PACKET) {
@@ -241,12 +230,8 @@ static __noinline __u64 begin_of_ustack(void)
 	return BPF_CORE_READ(task, mm, start_stack);
 }
 
-static __always_inline void put_stacks(struct values *vs, void *ctx, enum nfg_slot slot)
+static __always_inline void put_ustack(struct values *vs, void *ctx, enum nfg_slot slot)
 {
-	if (cfg.want_values & NFG_WANT_STACK)
-		put_stack(vs, ctx, slot);
-	if (!(cfg.want_values & NFG_WANT_USTACK && vs->stacks & STACK_USER))
-		return;
 	put_value(vs, NFG_VALUE_USTACK, take_ustack(ctx), slot);
 	put_value(vs, NFG_VALUE_USTACK_MM, begin_of_ustack(), slot);
 }
@@ -343,8 +328,10 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 	}
 	if (vs->has_caller)
 		put_caller(vs, ctx, slot, how);
-	if (vs->stacks)
-		put_stacks(vs, ctx, slot);
+	if (vs->has_stack)
+		put_stack(vs, ctx, slot);
+	if (vs->has_ustack)
+		put_ustack(vs, ctx, slot);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
 		put_args(vs, ctx, slot, how);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
@@ -381,9 +368,13 @@ static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32
 		       : look_at_packet_entry(cpu, frame, ctx, how);
 }
 
-/* The gate is open: take slots for the record and its values, and fill them. */
+/*
+ * The gate is open: take slots for the record and its values, and fill them. @is_tree, a constant: the call begins a tree,
+ * and the user stack above it is wanted. That code is in functions of its own, so that other calls do not pay for it.
+ */
 static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
-					 bool is_exit, enum nfg_slot slot, enum how how)
+					 bool is_exit, bool is_tree, enum nfg_slot slot,
+					 enum how how)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
 	struct values vs = { .cpu = cpu };
@@ -406,9 +397,9 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 		return 0;
 	}
 	if (!is_exit) {
-		if (cfg.want_values & (NFG_WANT_STACK | NFG_WANT_USTACK) && task & NFG_TASK_OPENED)
-			vs.stacks = stacks_wanted();
-		vs.has_caller = cfg.want_values & NFG_WANT_CALLER || vs.stacks;
+		vs.has_stack = cfg.want_values & NFG_WANT_STACK && task & NFG_TASK_OPENED;
+		vs.has_caller = cfg.want_values & NFG_WANT_CALLER || vs.has_stack;
+		vs.has_ustack = is_tree && runs_for_process();
 		task &= ~NFG_TASK_OPENED;
 	}
 	count_values(&vs, ctx, is_exit, how);
@@ -426,19 +417,18 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 	return 0;
 }
 
-/* fill_entry_NAME and fill_exit_NAME. */
-#define RECORD_VALUES(name, slot, how_entry, how_exit)                                        \
-	static __noinline int fill_entry_##name(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
-						void *ctx)                                    \
-	{                                                                                     \
-		return record_values(cpu, task, frame, ctx, false, slot, how_entry);          \
-	}                                                                                     \
-                                                                                              \
-	static __noinline int fill_exit_##name(struct nfg_cpu *cpu, __u32 task, __u32 frame,  \
-					       void *ctx)                                     \
-	{                                                                                     \
-		return record_values(cpu, task, frame, ctx, true, slot, how_exit);            \
+/* fill_entry_NAME, fill_tree_NAME and fill_exit_NAME. */
+#define FILL_FUNC(end, name, is_exit, is_tree, slot, how)                                       \
+	static __noinline int fill_##end##_##name(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
+						  void *ctx)                                    \
+	{                                                                                       \
+		return record_values(cpu, task, frame, ctx, is_exit, is_tree, slot, how);       \
 	}
+
+#define RECORD_VALUES(name, slot, how_entry, how_exit)        \
+	FILL_FUNC(entry, name, false, false, slot, how_entry) \
+	FILL_FUNC(tree, name, false, true, slot, how_entry)   \
+	FILL_FUNC(exit, name, true, false, slot, how_exit)
 
 RECORD_VALUES(nested, NFG_SLOT_nested, HOW_PACKET_ARG, HOW_PATCHED)
 RECORD_VALUES(lookup, NFG_SLOT_lookup, HOW_PACKET_ARG, HOW_PATCHED)
@@ -447,11 +437,15 @@ RECORD_VALUES(multi, NFG_SLOT_flat, HOW_COOKIE, HOW_COOKIE)
 RECORD_VALUES(kprobe, NFG_SLOT_flat, HOW_SITE, HOW_SITE)
 
 static __always_inline int fill_by(enum nfg_slot slot, enum how how, struct nfg_cpu *cpu,
-				   __u32 task, __u32 frame, void *ctx, bool is_exit)
+				   __u32 task, __u32 frame, void *ctx, bool is_exit, bool is_tree)
 {
-#define FILL(name)                                               \
-	return is_exit ? fill_exit_##name(cpu, task, frame, ctx) \
-		       : fill_entry_##name(cpu, task, frame, ctx)
+#define FILL(name)                                                         \
+	do {                                                               \
+		if (is_tree)                                               \
+			return fill_tree_##name(cpu, task, frame, ctx);    \
+		return is_exit ? fill_exit_##name(cpu, task, frame, ctx)   \
+			       : fill_entry_##name(cpu, task, frame, ctx); \
+	} while (0)
 	if (slot == NFG_SLOT_nested)
 		FILL(nested);
 	if (slot == NFG_SLOT_lookup)
