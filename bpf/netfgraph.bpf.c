@@ -4,6 +4,7 @@
  * attach them. Code for every traced call is in hot.bpf.h; code for a task's start, exec and end is in task.bpf.h.
  */
 #include "fgraph.bpf.h"
+#include "follow.bpf.h"
 #include "hot.bpf.h"
 #include "irq.bpf.h"
 #include "kprofile.bpf.h"
@@ -118,20 +119,6 @@ static __always_inline int start_at(void *ctx, enum nfg_slot slot, enum how how,
 	return look_at(ctx, slot, how, is_exit, true, true);
 }
 
-/* @task: the gate, if it is open now. Return: the same, with NFG_TASK_OPENED if the stack is wanted. */
-static __always_inline __u32 opened_by(__u32 task, bool has_sums)
-{
-	return task && !has_sums && cfg.want_values & (NFG_WANT_STACK | NFG_WANT_USTACK)
-		       ? task | NFG_TASK_OPENED
-		       : task;
-}
-
-/* Whether this entry opened the gate, and the user stack above it is wanted. */
-static __always_inline bool is_tree_of_user(__u32 task)
-{
-	return cfg.want_values & NFG_WANT_USTACK && task & NFG_TASK_OPENED;
-}
-
 /*
  * Programs that delegate the work to a function, which gets the program's frame as an argument (values.bpf.h). With
  * sums, calls are summed up instead of recorded, and exits are not marked.
@@ -208,6 +195,47 @@ RECORDS(values)
 RECORDS(values_start)
 SUMS(sums)
 SUMS(sums_start)
+
+/*
+ * The entries of start functions with --track, which look at each packet. Their exits are those of JOB(start), or of
+ * JOB(values_start). A call gets values only where it has some.
+ */
+static __always_inline int follow_at(void *ctx, enum nfg_slot slot, enum how how)
+{
+	void *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	volatile __u32 saved_frame;
+	__u32 task = saved_cpu->gate;
+	__u32 frame;
+
+	if (!task && !saved_cpu->start_gate)
+		return 0;
+	ARCH_FRAME(frame);
+	saved_frame = frame;
+	if (is_told(task, saved_ctx, how))
+		task = saved_cpu->gate;
+	else
+		task = follow_by(slot, how, saved_cpu, saved_frame, saved_ctx);
+	if (!task)
+		return 0;
+	if (cfg.want_values & ~NFG_WANT_PKT || task & NFG_TASK_PKT)
+		return fill_followed_by(slot, how, saved_cpu, task, saved_frame, saved_ctx);
+	record_open(saved_cpu, task, slot, saved_ctx, how);
+	return 0;
+}
+
+#define FOLLOW(name, slot, how)                              \
+	SEC("?fentry")                                       \
+	int follow_entry_##name(void *ctx)                   \
+	{                                                    \
+		ARCH_KEEP_FRAME(ctx);                        \
+		return follow_at(ctx, NFG_SLOT_##slot, how); \
+	}
+
+FOLLOW(nested, nested, HOW_PACKET_ARG)
+FOLLOW(lookup, lookup, HOW_PACKET_ARG)
+FOLLOW(flat, flat, HOW_PACKET_ARG)
+FOLLOW(multi, flat, HOW_COOKIE)
 
 /*
  * One program for both ends of a function (fsession, 7.0). bpf_get_func_ip() stands for the kfunc
@@ -488,6 +516,35 @@ static __always_inline int sums_site(struct pt_regs *ctx)
 static __always_inline int sums_start_site(struct pt_regs *ctx)
 {
 	return delegate_site(ctx, true, true);
+}
+
+/* Both ends of start functions with --track. */
+static __always_inline int follow_site(struct pt_regs *ctx)
+{
+	struct pt_regs *volatile saved_ctx = ctx;
+	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	__u32 task = saved_cpu->gate;
+	volatile __u32 end;
+
+	if (!task && !saved_cpu->start_gate)
+		return NOT_THE_RETURN;
+	end = site_end(saved_ctx);
+	if (end)
+		return cfg.want_values & ~NFG_WANT_PKT ? values_start_site(saved_ctx)
+						       : start_site(saved_ctx);
+	if (is_told(saved_cpu->gate, saved_ctx, HOW_SITE))
+		task = saved_cpu->gate;
+	else
+		task = follow_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, site_frame(saved_ctx, 0),
+				 saved_ctx);
+	if (!task)
+		return NOT_THE_RETURN;
+	if (cfg.want_values & ~NFG_WANT_PKT || task & NFG_TASK_PKT) {
+		fill_followed_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task, site_frame(saved_ctx, 0),
+				 saved_ctx);
+		return 0;
+	}
+	return record_site_end(saved_cpu, task, saved_ctx);
 }
 
 /* For both ends of many functions, which are known by their addresses (6.10). */

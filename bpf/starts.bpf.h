@@ -53,15 +53,17 @@ static __always_inline void put_gate(struct nfg_cpu *cpu, __u32 tid, __u32 gate)
 
 /*
  * Handle the entry of a start function while the gate is closed. An entry in an interrupt may come between the two
- * steps: it finds the task's call there, and keeps it. Return: the gate; 0: it stays closed.
+ * steps: it finds the task's call there, and keeps it. @is_wanted: even if --packet does not match. Return: the gate; 0: it
+ * stays closed.
  */
-static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how)
+static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx, enum how how,
+				      bool is_wanted)
 {
 	__u32 gate = cpu->start_gate;
 	__u32 key = start_key(cpu, gate & NFG_TASK_TID);
 	int err; /* before 6.4 (d7ba4cc900bf) the upper half of the helper's result is zero */
 
-	if (!gate || (cfg.by_packet && !packet_is_wanted(ctx, how)) ||
+	if (!gate || (cfg.by_packet && !is_wanted && !packet_is_wanted(ctx, how)) ||
 	    (cfg.marks & NFG_MARK_ENTRY && how == HOW_PACKET_ARG && !passes_filter(ctx))) {
 		if (ALWAYS(counts_out))
 			count_out(0, call & 0xffff);
@@ -78,17 +80,17 @@ static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx
 
 static __noinline __u32 open_start_patched(struct nfg_cpu *cpu, __u32 call, void *ctx)
 {
-	return open_for(cpu, call, ctx, HOW_PACKET_ARG);
+	return open_for(cpu, call, ctx, HOW_PACKET_ARG, false);
 }
 
 static __noinline __u32 open_start_cookie(struct nfg_cpu *cpu, __u32 call, void *ctx)
 {
-	return open_for(cpu, call, ctx, HOW_COOKIE);
+	return open_for(cpu, call, ctx, HOW_COOKIE, false);
 }
 
 static __noinline __u32 open_start_site(struct nfg_cpu *cpu, __u32 call, void *ctx)
 {
-	return open_for(cpu, call, ctx, HOW_SITE);
+	return open_for(cpu, call, ctx, HOW_SITE, false);
 }
 
 /* Handle the exit of a start function, possibly not of the call that opened the gate. */

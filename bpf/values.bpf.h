@@ -31,11 +31,13 @@ struct {
 	__uint(value_size, NFG_STACK_FRAMES * 8);
 } user_stacks SEC(".maps");
 
+#define USTACK_VALUES 2 /* take_ustack, begin_of_ustack */
+
 /*
- * The range below the head in which to search for our slots: four contexts with all values but a user stack, which only
- * one of them has, the task. Its two values find room where the results were counted: these come alone.
+ * The range below the head in which to search for our slots: four contexts, each with its record and all values but the
+ * result, which comes alone, and the user stack, which only one of them has, the task.
  */
-#define VALUES_NEST_MAX (4 * (NFG_VALUE_USTACK + 1))
+#define VALUES_NEST_MAX (4 * NFG_VALUE_USTACK + USTACK_VALUES)
 
 #define NO_SLOTS        (~0ull)
 
@@ -54,8 +56,6 @@ static __always_inline __u64 nested_slots(struct nfg_cpu *cpu, struct nfg_rec *r
 	ADD(cpu->lost_depth, 1);
 	return NO_SLOTS;
 }
-
-#define USTACK_VALUES    2 /* take_ustack, begin_of_ustack */
 
 #define BPF_F_USER_STACK (1ull << 8)
 
@@ -83,6 +83,7 @@ struct values {
 	bool has_caller;
 	bool has_stack;
 	bool has_ustack;
+	__u64 pkt; /* number of the followed packet; 0: not wanted */
 	struct packet_arg packet;
 };
 
@@ -157,7 +158,7 @@ static __always_inline void count_values(struct values *vs, void *ctx, bool is_e
 		vs->left = vs->has_ret;
 	else
 		vs->left = (cfg.want_values & NFG_WANT_ARGS ? vs->arg_cnt : 0) + vs->has_caller +
-			   vs->has_stack + (vs->has_ustack ? USTACK_VALUES : 0);
+			   vs->has_stack + (vs->pkt != 0) + (vs->has_ustack ? USTACK_VALUES : 0);
 	if (!is_exit && has_shown(how))
 		vs->left += shown_cnt();
 	if (!is_exit && cfg.want_values & NFG_WANT_PACKET) {
@@ -332,6 +333,8 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 		put_stack(vs, ctx, slot);
 	if (vs->has_ustack)
 		put_ustack(vs, ctx, slot);
+	if (vs->pkt)
+		put_value(vs, NFG_VALUE_PKT, vs->pkt, slot);
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
 		put_args(vs, ctx, slot, how);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
@@ -368,16 +371,31 @@ static __always_inline __u32 values_flags(struct nfg_cpu *cpu, __u32 task, __u32
 		       : look_at_packet_entry(cpu, frame, ctx, how);
 }
 
+/* @task: the gate, if it is open now. Return: the same, with NFG_TASK_OPENED if the stack is wanted. */
+static __always_inline __u32 opened_by(__u32 task, bool has_sums)
+{
+	return task && !has_sums && cfg.want_values & (NFG_WANT_STACK | NFG_WANT_USTACK)
+		       ? task | NFG_TASK_OPENED
+		       : task;
+}
+
+/* Whether this entry opened the gate, and the user stack above it is wanted. */
+static __always_inline bool is_tree_of_user(__u32 task)
+{
+	return cfg.want_values & NFG_WANT_USTACK && task & NFG_TASK_OPENED;
+}
+
 /*
- * The gate is open: take slots for the record and its values, and fill them. @is_tree, a constant: the call begins a tree,
- * and the user stack above it is wanted. That code is in functions of its own, so that other calls do not pay for it.
+ * The gate is open: take slots for the record and its values, and fill them. @is_tree: the call begins a tree, and the user
+ * stack above it is wanted; a constant where most calls come, in functions of their own, so that other calls do not pay for it.
+ * @pkt: see struct values.
  */
 static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
 					 bool is_exit, bool is_tree, enum nfg_slot slot,
-					 enum how how)
+					 enum how how, __u64 pkt)
 {
 	struct nfg_cpu *volatile saved_cpu = cpu;
-	struct values vs = { .cpu = cpu };
+	struct values vs = { .cpu = cpu, .pkt = pkt };
 	__u64 at;
 
 	if (unlikely((__s32)task < 0)) { /* NFG_GATE_LOOK */
@@ -422,7 +440,7 @@ static __always_inline int record_values(struct nfg_cpu *cpu, __u32 task, __u32 
 	static __noinline int fill_##end##_##name(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
 						  void *ctx)                                    \
 	{                                                                                       \
-		return record_values(cpu, task, frame, ctx, is_exit, is_tree, slot, how);       \
+		return record_values(cpu, task, frame, ctx, is_exit, is_tree, slot, how, 0);    \
 	}
 
 #define RECORD_VALUES(name, slot, how_entry, how_exit)        \

@@ -71,9 +71,11 @@ struct nfg_value {
 #define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* number of the stack + 1; 0: none */
 #define NFG_VALUE_SHOWN                (NFG_VALUE_STACK + 1) /* members (--show): their states, then their words */
 #define NFG_SHOWN_WORDS                16u
-#define NFG_VALUE_USTACK               (NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS) /* NFG_USTACK() */
-#define NFG_VALUE_USTACK_MM            (NFG_VALUE_USTACK + 1) /* where the process's stack began */
-#define NFG_VALUE_CNT                  (NFG_VALUE_USTACK_MM + 1)
+#define NFG_VALUE_PKT \
+	(NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS)    /* number of the followed packet (--track) */
+#define NFG_VALUE_USTACK    (NFG_VALUE_PKT + 1)    /* NFG_USTACK() */
+#define NFG_VALUE_USTACK_MM (NFG_VALUE_USTACK + 1) /* where the process's stack began */
+#define NFG_VALUE_CNT       (NFG_VALUE_USTACK_MM + 1)
 _Static_assert(NFG_VALUE_CNT <= 0xff,
 	       "a tag has 8 bits for a value's number, and for how many follow");
 
@@ -120,6 +122,9 @@ struct nfg_packet {
 #define NFG_TASK_MARKED 0x00800000u /* at exit, with nfg_cfg.marks: the call matches all of them */
 #define NFG_TASK_OPENED \
 	0x00800000u /* only between programs: this entry opened the gate, and its stack is wanted */
+
+#define NFG_TASK_PKT \
+	0x00400000u /* only between programs, at an entry: the number of its followed packet is wanted */
 
 #define NFG_TASK_POINT \
 	0x00800000u /* in a record without NFG_TASK_EXIT: of a tracepoint, whose number is in func_id */
@@ -433,13 +438,17 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 	return state | (state & glob->stars) << 1;
 }
 
-#define NFG_WANT_ARGS    1
-#define NFG_WANT_RET     2
-#define NFG_WANT_CALLER  4
-#define NFG_WANT_PACKET  8
-#define NFG_WANT_STACK   16 /* with the caller, if a start function opened the gate */
-#define NFG_WANT_SHOWN   32 /* members of the structs behind arguments (--show) */
-#define NFG_WANT_USTACK  64 /* if a start function that a process called opened the gate */
+#define NFG_WANT_ARGS   1
+#define NFG_WANT_RET    2
+#define NFG_WANT_CALLER 4
+#define NFG_WANT_PACKET 8
+#define NFG_WANT_STACK  16 /* with the caller, if a start function opened the gate */
+#define NFG_WANT_SHOWN  32 /* members of the structs behind arguments (--show) */
+#define NFG_WANT_USTACK 64 /* if a start function that a process called opened the gate */
+#define NFG_WANT_PKT \
+	128 /* packets are followed: their number, where it is news in a tree (--track) */
+
+#define NFG_FOLLOWED_CNT 65536u /* sk_buffs that are followed at once */
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
 #define NFG_STACKS_CNT   16384u /* limit for different stacks */

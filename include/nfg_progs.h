@@ -24,7 +24,8 @@
 	JOB(values) /* records it with values */                                                       \
 	JOB(values_start)                                                                              \
 	JOB(sums) /* sums calls up */                                                                  \
-	JOB(sums_start)
+	JOB(sums_start)                                                                                \
+	JOB(follow) /* with --track: an entry of a start function; its exit has the job of others */
 
 #define NFG_SLOT(slot) NFG_SLOT_##slot,
 #define NFG_JOB(job)   NFG_JOB_##job,
@@ -35,14 +36,22 @@ enum nfg_job { NFG_JOBS(NFG_JOB) };
 /*
  * COPIED(name, section): the programs NAME_1 to NAME_3, which do the same, and may repeat it; bpfobj.c loads some of
  * them. While a task is preempted inside a program, the kernel skips it for other tasks on that CPU: a call is missed
- * only if each copy has such a task. From 5.12 on at functions, from 7.0 on at tracepoints.
+ * only if each copy has such a task. From 5.12 on at functions, from 7.0 on at tracepoints. Those from skb_copied on
+ * follow packets (--track), the others the scope.
  */
 #define NFG_COPY_CNT 3
-#define NFG_COPIED(COPIED)                                 \
-	COPIED(task_exec, "tp_btf/sched_process_exec")     \
-	COPIED(cgroup_made, "tp_btf/cgroup_mkdir")         \
-	COPIED(cgroup_joined, "tp_btf/cgroup_attach_task") \
-	COPIED(socket_made, "func/sk_alloc")               \
-	COPIED(owner_found, "func/sk_filter_trim_cap")
+#define NFG_COPIED(COPIED)                                   \
+	COPIED(task_exec, "tp_btf/sched_process_exec")       \
+	COPIED(cgroup_made, "tp_btf/cgroup_mkdir")           \
+	COPIED(cgroup_joined, "tp_btf/cgroup_attach_task")   \
+	COPIED(socket_made, "func/sk_alloc")                 \
+	COPIED(owner_found, "func/sk_filter_trim_cap")       \
+	COPIED(skb_copied, "func/__copy_skb_header")         \
+	COPIED(skb_cut, "func/ip_copy_metadata")             \
+	COPIED(skb_cut6, "func/ip6_copy_metadata")           \
+	COPIED(skb_released, "func/skb_release_head_state")  \
+	COPIED(skb_freed, "func/kfree_skbmem")               \
+	COPIED(skb_stolen, "func/napi_skb_free_stolen_head") \
+	COPIED(skb_reused, "func/napi_reuse_skb")
 
 #endif

@@ -189,12 +189,13 @@ static struct call_values values_of(uint32_t seed)
 		call.caller = ~(uint64_t)seed;
 	if (call.has_ret)
 		call.ret = seed % 3 ? seed : 0;
+	call.pkt = seed % 5 == 3 ? seed : 0;
 	return call;
 }
 
 static uint32_t value_cnt(const struct call_values *call)
 {
-	return (uint32_t)call->arg_cnt + call->has_caller + call->has_ret;
+	return (uint32_t)call->arg_cnt + call->has_caller + call->has_ret + (call->pkt != 0);
 }
 
 uint64_t reserve_with_values(struct side side, uint32_t seed)
@@ -221,6 +222,8 @@ void fill_values(struct side side, uint64_t pos, uint32_t seed)
 
 	if (call.has_caller)
 		fill_value(side, ++pos, left--, NFG_VALUE_CALLER, call.caller);
+	if (call.pkt)
+		fill_value(side, ++pos, left--, NFG_VALUE_PKT, call.pkt);
 	for (uint32_t i = 0; i < call.arg_cnt; i++)
 		fill_value(side, ++pos, left--, i, call.args[i]);
 	if (call.has_ret)
@@ -250,7 +253,7 @@ void check_values(const struct event *ev)
 	CHECK(values_get(rb.mem.values, ev->values, &got) == (value_cnt(&want) != 0));
 	CHECK(got.arg_cnt == want.arg_cnt && got.has_caller == want.has_caller);
 	CHECK(got.has_ret == want.has_ret && got.caller == want.caller && got.ret == want.ret);
-	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
+	CHECK(!memcmp(got.args, want.args, sizeof(got.args)) && got.pkt == want.pkt);
 }
 
 bool is_empty(void)

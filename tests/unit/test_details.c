@@ -54,12 +54,16 @@ static int write_piece(void *ctx, const void *bytes, size_t len)
 	return recfile_writer_types(ctx, bytes, len);
 }
 
-/* plain(23) calls of_skb(0x1234), which returns -22; then 5 is returned. */
+/* plain(23) calls of_skb(0x1234) with packet 7, which returns -22; then 5 is returned. */
 static void write_calls(struct recfile_writer *w)
 {
 	const struct call_values calls[] = {
 		{ .args = { 23 }, .arg_cnt = 1, .caller = FAKE_BASE + 65, .has_caller = true },
-		{ .args = { 0x1234 }, .arg_cnt = 1, .caller = FAKE_BASE + 7, .has_caller = true },
+		{ .args = { 0x1234 },
+		  .arg_cnt = 1,
+		  .caller = FAKE_BASE + 7,
+		  .has_caller = true,
+		  .pkt = 7 },
 		{ .ret = (uint64_t)-22, .has_ret = true },
 		{ .ret = 5, .has_ret = true },
 	};
@@ -217,4 +221,8 @@ TEST(details_are_shown_as_they_were_recorded_unless_told_otherwise)
 	check_report(0, "args", "plain(a=23) {\nof_skb(skb=0x1234);\n}\n");
 	check_report(RECFILE_SHOWS_CALLER, "cpu",
 		     "plain() { /* <-of_skb+0x1/0xfc0 */\nof_skb(); /* <-plain+0x7/0x40 */\n}\n");
+	/* --track */
+	check_report(RECFILE_SHOWS_PKT, "cpu", "plain() {\nof_skb(pkt=7);\n}\n");
+	check_report(RECFILE_SHOWS_PKT | RECFILE_SHOWS_ARGS, "cpu",
+		     "plain(a=23) {\nof_skb(skb=0x1234, pkt=7);\n}\n");
 }

@@ -181,6 +181,27 @@ static void check_made(enum row_kind kind, uint32_t func, const char *args, cons
 	check_fill(&row, args, note);
 }
 
+/* The number of a packet is an argument after the others, whether these are shown or not. */
+TEST(notes_have_the_number_of_a_packet)
+{
+	struct call_values call = { .args = { 23 }, .arg_cnt = 1, .pkt = 7 };
+	struct row row = { .kind = ROW_LEAF, .func_id = F_INT };
+
+	make_notes_with((struct notes_config){ .style = all, .has_pkt = true });
+	row.entry_values = values_put(values, &call);
+	check_fill(&row, ENTRY_WORDS ", pkt=7", "");
+	call.arg_cnt = 0;
+	row.entry_values = values_put(values, &call);
+	check_fill(&row, "pkt=7", "");
+	call.pkt = 0;
+	row.entry_values = values_put(values, &call);
+	check_fill(&row, "", "");
+	call.pkt = 7;
+	row.entry_values = values_put(values, &call);
+	make_notes(all, false);
+	check_fill(&row, "", "");
+}
+
 TEST(notes_leave_no_blank_for_a_result_that_is_none)
 {
 	make_notes(all, true);
@@ -389,6 +410,14 @@ TEST(members_follow_the_arguments)
 	check_fill(&row,
 		   ENTRY_WORDS ", skb.len=1500, skb.dev.name=eth0, sk.sk_daddr=10.0.0.1, "
 			       "sk.alias=a_b_ _sixteen 16, sk.sk_num=18446744073709551615",
+		   "");
+	/* with the number of a packet, which is the last */
+	call.pkt = 7;
+	make_notes_with((struct notes_config){ .style = all, .members = members, .has_pkt = true });
+	row.entry_values = values_put(values, &call);
+	check_fill(&row,
+		   ENTRY_WORDS ", skb.len=1500, skb.dev.name=eth0, sk.sk_daddr=10.0.0.1, "
+			       "sk.alias=a_b_ _sixteen 16, sk.sk_num=18446744073709551615, pkt=7",
 		   "");
 	/* alone */
 	make_notes_with((struct notes_config){ .members = members });

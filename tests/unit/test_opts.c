@@ -161,9 +161,12 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 		CHECK(parse_line(line) == VERDICT_USAGE);
 		cnt++;
 	}
-	/* tables do not take it */
+	/* tables do not take these */
 	CHECK(!parse_line("--show skb.len") &&
 	      parse_line("--input x --show skb.len") == VERDICT_USAGE);
+	cnt++;
+	CHECK(!parse_line("--packet tcp --track") &&
+	      parse_line("--input x --packet tcp --track") == VERDICT_USAGE);
 	cnt++;
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		cnt -= !!(opt_defs[i].verbs & OPT_LIVE_ONLY);

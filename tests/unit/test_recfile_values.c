@@ -46,19 +46,21 @@ static struct call_values values_of(const struct event *ev)
 		call.caller = 0xffffffff81000000 + ev->frame % CALLER_CNT;
 	if (call.has_ret)
 		call.ret = ev->time_ns;
-	if (ev->kind == EVENT_ENTRY)
-		call.shown_cnt = ev->frame / 64 % (NFG_SHOWN_WORDS + 2);
+	if (ev->kind != EVENT_ENTRY)
+		return call;
+	call.shown_cnt = ev->frame / 64 % (NFG_SHOWN_WORDS + 2);
 	for (uint32_t i = 0; i < call.shown_cnt; i++)
 		call.shown[i] = ev->time_ns ^ (uint64_t)ev->func_id << (i + 40);
 	call.has_ustack = ev->frame / 8 % 3 == 1;
 	call.ustack = call.has_ustack ? ev->time_ns : 0;
+	call.pkt = !ev->frame || ev->frame % 23 ? 0 : ev->time_ns | 1;
 	return call;
 }
 
 static bool has_values(const struct call_values *call)
 {
 	return call->arg_cnt || call->has_caller || call->has_ret || call->shown_cnt ||
-	       call->has_ustack;
+	       call->has_ustack || call->pkt;
 }
 
 static void put_values(struct values *vs, struct event *events, size_t cnt)
@@ -81,6 +83,7 @@ static void check_values(struct values *vs, const struct event *ev)
 	CHECK(!memcmp(got.args, want.args, sizeof(got.args)));
 	CHECK(got.shown_cnt == want.shown_cnt && !memcmp(got.shown, want.shown, sizeof(got.shown)));
 	CHECK(got.has_ustack == want.has_ustack && got.ustack == want.ustack);
+	CHECK(got.pkt == want.pkt);
 }
 
 /* Callers whose name has been written, or read. */
@@ -257,6 +260,7 @@ TEST(values_at_the_edge_of_a_batch_come_with_their_event)
 
 		for (size_t i = 0; i < cnt; i++)
 			events[i] = (struct event){ .time_ns = i, .tid = 7, .frame = 64 + 26 + 2 };
+		CHECK(values_of(events).shown_cnt && values_of(events).pkt);
 		write_values(events, cnt, cnt);
 		read_values(events, cnt, &types_cnt);
 		CHECK(!seen.err && seen.event_cnt == cnt);
@@ -345,6 +349,19 @@ TEST(values_that_contradict_themselves_are_refused)
 	}
 	read_extra(2, extra(3, 0xffff));
 	CHECK(seen.err == -EBADMSG);
+}
+
+TEST(a_number_of_a_packet_is_one_word)
+{
+	for (uint64_t cnt = 0; cnt < 6; cnt++) {
+		if (cnt == 1) /* the next word would be an entry */
+			continue;
+		read_extra(2, extra(11, cnt));
+		CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
+	}
+	/* a later kind, as long, is none of ours */
+	read_extra(2, extra(12, 4));
+	CHECK(!seen.err && seen.event_cnt == 2);
 }
 
 TEST(extra_words_of_a_later_kind_are_skipped)

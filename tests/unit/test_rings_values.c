@@ -195,7 +195,8 @@ TEST(rings_tell_user_stacks_from_members)
 		CHECK(got.has_stack && got.stack == 1000 + NFG_VALUE_STACK);
 		CHECK(got.shown_cnt == 1 + NFG_SHOWN_WORDS);
 		CHECK(got.shown[0] == 1000 + NFG_VALUE_SHOWN);
-		CHECK(got.shown[NFG_SHOWN_WORDS] == 1000 + NFG_VALUE_USTACK - 1);
+		CHECK(got.shown[NFG_SHOWN_WORDS] == 1000 + NFG_VALUE_SHOWN + NFG_SHOWN_WORDS);
+		CHECK(got.pkt == 1000 + NFG_VALUE_PKT);
 		CHECK(got.has_ustack == (i < 2) && (i == 2 || got.ustack == i + 1));
 		CHECK(is_empty());
 	}

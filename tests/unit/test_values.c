@@ -72,6 +72,7 @@ static struct call_values any_call(uint64_t seed)
 	add_members(&call, random_below(3) ? 0 : random_below(NFG_SHOWN_WORDS + 2), seed);
 	if (!random_below(3))
 		add_ustack(&call, seed);
+	call.pkt = random_below(3) ? 0 : seed + 1;
 	return call;
 }
 
@@ -81,13 +82,13 @@ static bool same_call(const struct call_values *a, const struct call_values *b)
 	       a->ret == b->ret && a->arg_cnt == b->arg_cnt && a->has_caller == b->has_caller &&
 	       a->has_ret == b->has_ret && a->shown_cnt == b->shown_cnt &&
 	       !memcmp(a->shown, b->shown, sizeof(a->shown)) && a->has_ustack == b->has_ustack &&
-	       a->ustack == b->ustack;
+	       a->ustack == b->ustack && a->pkt == b->pkt;
 }
 
 static uint32_t word_cnt_of(const struct call_values *call)
 {
 	return 1u + call->arg_cnt + call->has_caller + call->has_ret + call->shown_cnt +
-	       call->has_ustack;
+	       call->has_ustack + (call->pkt != 0);
 }
 
 static bool gives(uint32_t id, const struct call_values *want)
@@ -119,6 +120,31 @@ TEST(values_give_back_every_combination)
 		CHECK(gives(ids[i], &calls[i]));
 	CHECK(!values_missed_cnt(vs));
 	values_free(NULL);
+}
+
+/* It comes after all others, and 0 takes no word. */
+TEST(values_give_back_the_number_of_a_packet)
+{
+	struct call_values call = make_call(2, true, true, 5);
+	struct call_values got;
+	uint64_t words[VALUES_WORD_MAX];
+
+	start(SMALL_CNT, 0);
+	CHECK(values_pack(&call, words) == 5);
+	call.pkt = 1ull << 40;
+	CHECK(values_pack(&call, words) == 6 && words[0] & VALUES_PKT && words[5] == call.pkt);
+	CHECK(!values_unpack(words, 5, &got));
+	call.has_packet = call.has_stack = true;
+	call.stack = 9;
+	CHECK(values_get(vs, values_put(vs, &call), &got));
+	CHECK(same_call(&got, &call) && got.stack == 9 && got.has_packet);
+	add_members(&call, NFG_SHOWN_WORDS + 1, 11);
+	CHECK(values_get(vs, values_put(vs, &call), &got) && same_call(&got, &call));
+	for (uint32_t i = 0; i < VALUES_ARG_MAX; i++)
+		call.args[call.arg_cnt = (uint8_t)i] = i;
+	call.arg_cnt = VALUES_ARG_MAX;
+	add_ustack(&call, 12);
+	CHECK(values_pack(&call, words) == VALUES_WORD_MAX);
 }
 
 TEST(values_that_are_zero_or_all_ones_come_back)

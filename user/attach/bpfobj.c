@@ -205,7 +205,7 @@ static enum nfg_job job_of(const struct bpfobj *obj, const struct attach_way *wa
 
 	if (cfg->sum_up)
 		return NFG_JOB_sums;
-	if (cfg->want_values & ~(NFG_WANT_STACK | NFG_WANT_USTACK))
+	if (cfg->want_values & ~(uint32_t)(NFG_WANT_STACK | NFG_WANT_USTACK | NFG_WANT_PKT))
 		return NFG_JOB_values;
 	/* shared programs check packets if packets decide; at kprobes, each end with its own program knows the end */
 	if (way->is_shared ? way->is_by_site && !way->has_both_ends : cfg->scope_packets)
@@ -217,7 +217,7 @@ static enum nfg_job start_job_of(const struct nfg_cfg *cfg)
 {
 	if (cfg->sum_up)
 		return NFG_JOB_sums_start;
-	return cfg->want_values ? NFG_JOB_values_start : NFG_JOB_start;
+	return cfg->want_values & ~(uint32_t)NFG_WANT_PKT ? NFG_JOB_values_start : NFG_JOB_start;
 }
 
 static struct pair pair_of(const struct bpfobj *obj, const struct attach_way *way, enum nfg_job job,
@@ -238,6 +238,17 @@ static struct pair pair_of(const struct bpfobj *obj, const struct attach_way *wa
 	return pair;
 }
 
+/* Where packets are followed, the entries of start functions look at each packet. */
+static struct pair start_pair_of(const struct bpfobj *obj, const struct attach_way *way,
+				 enum nfg_slot slot)
+{
+	struct pair pair = pair_of(obj, way, start_job_of(&obj->config.cfg), slot);
+
+	if (obj->config.cfg.want_values & NFG_WANT_PKT)
+		pair.entry = pair_of(obj, way, NFG_JOB_follow, slot).entry;
+	return pair;
+}
+
 /* The programs that this kernel can load and that cost a call least. Probes the kernel once. */
 static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode)
 {
@@ -251,7 +262,7 @@ static struct progs choose_progs(const struct bpfobj *obj, enum attach_mode mode
 	struct progs progs;
 
 	if (config->cfg.by_starts)
-		start = pair_of(obj, way, start_job_of(&config->cfg), slot);
+		start = start_pair_of(obj, way, slot);
 	progs = (struct progs){
 		.entry = call.entry,
 		.exit = call.exit,
@@ -428,6 +439,51 @@ static int configure_cgroups(const struct netfgraph_bpf *skel, const struct nfg_
 	return err;
 }
 
+/*
+ * The functions that say what becomes of a packet, with the programs that listen there. Without one that is needed,
+ * packets would get the numbers of others.
+ */
+static const struct {
+	const char *func;
+	enum progs_copied progs;
+	bool is_needed;
+} packet_funcs[] = {
+	{ "__copy_skb_header", PROGS_COPIED_skb_copied, true },
+	/* many end at both, but those of NAPI and of lists only at the first, and those of UDP's readers only at the second */
+	{ "skb_release_head_state", PROGS_COPIED_skb_released, true },
+	{ "kfree_skbmem", PROGS_COPIED_skb_freed, true },
+	{ "napi_skb_free_stolen_head", PROGS_COPIED_skb_stolen, false },
+	{ "napi_reuse_skb", PROGS_COPIED_skb_reused, false },
+	{ "ip_copy_metadata", PROGS_COPIED_skb_cut, false },
+	{ "ip6_copy_metadata", PROGS_COPIED_skb_cut6, false },
+};
+
+/* The programs of --track. Without its map's room it has none. */
+static int configure_follow(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+	int err = 0;
+
+	if (!(obj->config.cfg.want_values & NFG_WANT_PKT))
+		return 0;
+	for (size_t i = 0; i < sizeof(packet_funcs) / sizeof(packet_funcs[0]) && !err; i++) {
+		if (kbtf_func_id(obj->config.kb, packet_funcs[i].func)) {
+			err = configure_copies(skel, packet_funcs[i].progs, FUNC_COPY_CNT);
+		} else if (packet_funcs[i].is_needed) {
+			log_error("--track: this kernel has no function %s, or no types for it",
+				  packet_funcs[i].func);
+			return -EOPNOTSUPP;
+		} else {
+			log_info("--track: this kernel has no function %s", packet_funcs[i].func);
+		}
+	}
+	if (!err)
+		err = bpf_program__set_autoload(skel->progs.follow_switch, true);
+	if (!err)
+		err = bpf_program__set_autoload(skel->progs.follow_softirq_exit, true);
+	return err ? err : bpf_map__set_max_entries(skel->maps.followed, NFG_FOLLOWED_CNT);
+}
+
 /* The programs that follow softirqs, cgroups and namespaces. */
 static int configure_scope(const struct bpfobj *obj)
 {
@@ -522,6 +578,8 @@ static int bpfobj_configure(struct bpfobj *obj, const struct progs *progs)
 		err = configure_scope(obj);
 	if (!err)
 		err = configure_places(obj);
+	if (!err)
+		err = configure_follow(obj);
 	if (!err)
 		err = configure_templates(obj, progs);
 	if (!err && cfg->want_values & NFG_WANT_STACK)
@@ -849,6 +907,23 @@ uint64_t bpfobj_lost(const struct bpfobj *obj, enum bpfobj_loss loss)
 	const __u64 *const counts[] = { BPFOBJ_LOSSES(COUNT) };
 
 	return __atomic_load_n(counts[loss], __ATOMIC_RELAXED);
+}
+
+size_t bpfobj_followed_cnt(const struct bpfobj *obj)
+{
+	const int fd = bpf_map__fd(obj->skel->maps.followed);
+	const void *last = NULL;
+	size_t cnt = 0;
+	uint64_t at;
+	uint64_t nr;
+
+	/* one may end meanwhile, and the walk then begins again */
+	for (uint32_t i = 0; i < NFG_FOLLOWED_CNT && !bpf_map_get_next_key(fd, last, &at); i++) {
+		if (!bpf_map_lookup_elem(fd, &at, &nr) && nr) /* 0: see skb_ended */
+			cnt++;
+		last = &at;
+	}
+	return cnt;
 }
 
 static uint32_t stack_read(const struct bpf_map *map, uint32_t nr, uint64_t *addrs)

@@ -106,6 +106,7 @@ struct bpfobj {
 	uint64_t *out_calls; /* by function, from the last outcalls_sample */
 	struct ring_buffer *names;
 	uint64_t early_missed_cnt; /* see bpfobj_count_missed */
+	uint64_t early_missed_packet_cnt;
 	void (*take_task)(void *ctx, const struct nfg_task_seen *seen);
 	void *take_ctx;
 };
@@ -259,6 +260,9 @@ uint64_t bpfobj_missed_names(const struct bpfobj *obj);
 void bpfobj_count_missed(struct bpfobj *obj);
 uint64_t bpfobj_missed_scope(const struct bpfobj *obj);
 
+/* bpfobj_missed_packets - the same for the programs that follow packets (--track), whoever's packets these were. */
+uint64_t bpfobj_missed_packets(const struct bpfobj *obj);
+
 /*
  * bpfobj_needs_guard - after attach_new: whether tasks may be preempted, and interrupts arrive, inside our programs at
  * functions while the kernel skips these for others (bpf/guard.bpf.h).
@@ -281,6 +285,10 @@ void bpfobj_forget_starts(const struct bpfobj *obj);
 	LOSS(NETNS, data_places->lost_netns)                                                        \
 	/* packets of the scope, refused: they seemed to be for a socket out of scope */            \
 	LOSS(PACKETS, data_places->lost_packets)                                                    \
+	/* sk_buffs of a followed packet that got no number: the map was full ... */                \
+	LOSS(FOLLOWED_FULL, data->lost_follows_full)                                                \
+	/* ... or locked by what an interrupt had interrupted */                                    \
+	LOSS(FOLLOWED_BUSY, data->lost_follows_busy)                                                \
 	/* moves of tasks into the scope or out of it that could not be reported */                 \
 	LOSS(MOVES, data_places->lost_moves)
 
@@ -290,6 +298,9 @@ enum bpfobj_loss { BPFOBJ_LOSSES(BPFOBJ_LOST) };
 
 /* bpfobj_lost - the count of @loss so far. */
 uint64_t bpfobj_lost(const struct bpfobj *obj, enum bpfobj_loss loss);
+
+/* bpfobj_followed_cnt - with NFG_WANT_PKT: how many sk_buffs are followed now. */
+size_t bpfobj_followed_cnt(const struct bpfobj *obj);
 
 /* Calls without a record: of tasks out of scope, outside start functions, for other packets (bpf/out.bpf.h). */
 

@@ -352,6 +352,8 @@ static void add_value(struct call_values *call, const struct nfg_value *value)
 	} else if (which == NFG_VALUE_USTACK) {
 		call->ustack = value->value;
 		call->has_ustack = true;
+	} else if (which == NFG_VALUE_PKT) {
+		call->pkt = value->value;
 	} else if (which - NFG_VALUE_PACKET < NFG_PACKET_WORDS) {
 		values_set_packet_word(call, which - NFG_VALUE_PACKET, value->value);
 	}

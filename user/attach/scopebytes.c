@@ -194,7 +194,16 @@ static uint64_t scope_missed_cnt(const struct bpfobj *obj)
 		       missed_cnt(obj->skel->progs.packet_softirq_entry) +
 		       missed_cnt(obj->skel->progs.packet_softirq_exit);
 
-	for (enum progs_copied which = 0; which < PROGS_COPIED_CNT; which++)
+	for (enum progs_copied which = 0; which < PROGS_COPIED_skb_copied; which++)
+		cnt += copies_missed_cnt(obj, which);
+	return cnt;
+}
+
+static uint64_t packets_missed_cnt(const struct bpfobj *obj)
+{
+	uint64_t cnt = 0;
+
+	for (enum progs_copied which = PROGS_COPIED_skb_copied; which < PROGS_COPIED_CNT; which++)
 		cnt += copies_missed_cnt(obj, which);
 	return cnt;
 }
@@ -202,11 +211,17 @@ static uint64_t scope_missed_cnt(const struct bpfobj *obj)
 void bpfobj_count_missed(struct bpfobj *obj)
 {
 	obj->early_missed_cnt = scope_missed_cnt(obj);
+	obj->early_missed_packet_cnt = packets_missed_cnt(obj);
 }
 
 uint64_t bpfobj_missed_scope(const struct bpfobj *obj)
 {
 	return scope_missed_cnt(obj) - obj->early_missed_cnt;
+}
+
+uint64_t bpfobj_missed_packets(const struct bpfobj *obj)
+{
+	return packets_missed_cnt(obj) - obj->early_missed_packet_cnt;
 }
 
 uint64_t bpfobj_missed_names(const struct bpfobj *obj)

@@ -130,9 +130,9 @@ struct told {
 
 struct notes {
 	struct notes_config config;
-	struct value
-		args[2 * PROTO_ARG_MAX]; /* arguments, and members: a recording may claim as many */
-	struct proto_texts texts;        /* of a tracepoint's fields */
+	/* arguments, members, and the packet's number: a recording may claim as many of both as fit */
+	struct value args[2 * PROTO_ARG_MAX + 1];
+	struct proto_texts texts; /* of a tracepoint's fields */
 	struct value ret;
 	struct caller caller;
 	struct caller frames[NFG_STACK_FRAMES + 2];
@@ -378,6 +378,13 @@ static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comment
 					  &config->style, nt->args);
 	if (call.shown_cnt && config->members)
 		put_members(nt, row, &call);
+	if (config->has_pkt && call.pkt)
+		nt->args[row->arg_cnt++] = (struct value){
+			.name = { "pkt", 3 },
+			.number = call.pkt,
+			.kind = VALUE_INT,
+			.form = FORM_UNSIGNED,
+		};
 	if (config->has_caller && call.has_caller) {
 		nt->caller = frame_of(nt, retaddr_get(config->callers, call.caller));
 		row->caller = &nt->caller;
@@ -520,6 +527,7 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 		.style = style_of(want),
 		.has_caller = want->has_caller,
 		.has_packet = want->has_packet,
+		.has_pkt = want->has_pkt,
 		.has_stack = want->has_stack,
 		.has_ustack = want->has_ustack,
 		.ustacks = dt->ustacks,

@@ -29,6 +29,7 @@ struct notes_config {
 	struct proto_style style;
 	bool has_caller;
 	bool has_packet;
+	bool has_pkt;
 	bool has_stack;
 	bool has_ustack;
 };
@@ -71,6 +72,7 @@ struct details_want {
 	bool has_filter;         /* --filter chooses calls: prototypes are always needed */
 	bool has_caller;         /* rows have the return address */
 	bool has_packet;         /* trees begin with their packet */
+	bool has_pkt;            /* packets have numbers (--track), which are shown as arguments */
 	bool has_stack;          /* trees begin with the stack above them */
 	bool has_ustack;         /* and with the process's stack above that */
 	struct srcline *srcline; /* source lines of callers; NULL: none. Borrowed */

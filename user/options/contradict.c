@@ -248,6 +248,7 @@ static const struct rule {
 	{ "all", "graph-funcs preset", NULL, "--all needs -G or --preset" },
 	{ "callee-depth", "graph-funcs preset", NULL, "--callee-depth needs -G or --preset" },
 	{ "learn", "graph-funcs preset", NULL, "--learn needs -G or --preset" },
+	{ "track", "packet", NULL, "--track needs --packet: it follows packets that match" },
 	{ "duty", NULL, "interval",
 	  "--duty and -i exclude each other: a table would not say how much of its interval was traced" },
 	{ "duty", NULL, "ring",

@@ -290,7 +290,8 @@ static const struct graph_opt_def *recorded_def(size_t i)
 uint32_t graphopts_shown(const struct opts *opts)
 {
 	uint32_t shown = (opts->events.cnt ? RECFILE_SHOWS_POINTS : 0) |
-			 (opts->shown ? RECFILE_SHOWS_MEMBERS : 0);
+			 (opts->shown ? RECFILE_SHOWS_MEMBERS : 0) |
+			 (opts->follows ? RECFILE_SHOWS_PKT : 0);
 
 	for (size_t i = 0; i < RECORDED_CNT; i++) {
 		const bool *flag = (const bool *)((const char *)opts + recorded_def(i)->offset);

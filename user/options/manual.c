@@ -181,6 +181,10 @@ static const struct man_block man_blocks[] = {
 	{ MAN_TEXT, NULL,
 	  "Where there is no IP header yet, or the function has only a socket, the socket is matched as if it were "
 	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not." },
+	{ MAN_TEXT, NULL,
+	  "With --track a packet that matched has a number, and keeps it through copies, segments, fragments, NAT, "
+	  "tunnels and namespaces. Its argument pkt is at the first call of a tree with the packet. An answer is another "
+	  "packet." },
 
 	{ MAN_SECTION, "OUTPUT", NULL },
 	{ MAN_TEXT, NULL,

@@ -503,6 +503,8 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
 	if (opts->shown)
 		wanted |= NFG_WANT_SHOWN;
+	if (opts->follows)
+		wanted |= NFG_WANT_PKT;
 	return wanted;
 }
 
@@ -516,6 +518,7 @@ struct details_want wants_details(const struct opts *opts)
 		.has_filter = opts->filter != NULL,
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
+		.has_pkt = opts->follows,
 		.has_stack = opts->has_stack,
 		.has_ustack = opts->has_ustack,
 		.style = {
@@ -535,6 +538,7 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 
 	if (opts->verb == VERB_REPORT)
 		graphopts_recorded(&here, shown);
+	here.follows = shown & RECFILE_SHOWS_PKT;
 	want = wants_details(&here);
 	want.has_points = shown & RECFILE_SHOWS_POINTS;
 	want.has_members = shown & RECFILE_SHOWS_MEMBERS;

@@ -111,6 +111,7 @@ struct opts {
 	bool is_retval_hex;
 	bool has_retaddr;
 	bool has_packet;
+	bool follows; /* --track: packets have numbers */
 	bool has_stack;
 	bool has_ustack;
 	bool has_source;

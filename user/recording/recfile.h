@@ -58,6 +58,7 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 #define RECFILE_SHOWS_POINTS  (1u << 6) /* the recording has tracepoints (-e); since 1.9 */
 #define RECFILE_SHOWS_MEMBERS (1u << 7) /* calls have members of structs (--show); since 1.9 */
 #define RECFILE_SHOWS_USTACK  (1u << 8) /* since 1.10 */
+#define RECFILE_SHOWS_PKT     (1u << 9) /* packets have numbers (--track); since 1.10 */
 
 /* How the recording was made; since 1.4. Strings are cut to fit, and NUL-terminated. */
 struct recfile_made {

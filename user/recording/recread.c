@@ -156,7 +156,7 @@ static bool is_addition(uint32_t kind, uint32_t cnt)
 }
 
 /*
- * Add the members, or the number of the user stack, to the values of the entry before. Return: whether it may have them, and
+ * Add the members, or the number of the user stack or of the packet, to the values of the entry before. Return: whether it may have them, and
  * has none yet.
  */
 static bool read_addition(struct recfile_reader *r, uint32_t kind, const uint64_t *words,
@@ -170,11 +170,13 @@ static bool read_addition(struct recfile_reader *r, uint32_t kind, const uint64_
 		return false;
 	if (!values_get(r->values, ev[-1].values, &call))
 		call = (struct call_values){ 0 };
-	if (kind == EXTRA_MEMBERS ? call.shown_cnt : call.has_ustack)
+	if (kind == EXTRA_MEMBERS ? call.shown_cnt : kind == EXTRA_PKT ? call.pkt : call.has_ustack)
 		return false;
 	if (kind == EXTRA_MEMBERS) {
 		memcpy(call.shown, words, cnt * sizeof(*words));
 		call.shown_cnt = (uint8_t)cnt;
+	} else if (kind == EXTRA_PKT) {
+		call.pkt = words[0];
 	} else {
 		call.ustack = words[0];
 		call.has_ustack = true;
@@ -189,7 +191,7 @@ static bool is_of_event(uint64_t word)
 	const uint64_t kind = word & 0xffff;
 
 	return kind == (OP_EXTRA | EXTRA_VALUES << 3) || kind == (OP_EXTRA | EXTRA_MEMBERS << 3) ||
-	       kind == (OP_EXTRA | EXTRA_USTACK << 3);
+	       kind == (OP_EXTRA | EXTRA_USTACK << 3) || kind == (OP_EXTRA | EXTRA_PKT << 3);
 }
 
 /* Return: the number of events made, 0 or 1; -1: invalid word. */
@@ -212,7 +214,7 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
 		ev[-1].values = values_put(r->values, &call);
-	if ((kind == EXTRA_MEMBERS || kind == EXTRA_USTACK) &&
+	if ((kind == EXTRA_MEMBERS || kind == EXTRA_USTACK || kind == EXTRA_PKT) &&
 	    !(is_addition(kind, cnt) && read_addition(r, kind, words, cnt, ev)))
 		return -1;
 	if (kind == EXTRA_POINT && !read_point(r, words, cnt, ev))

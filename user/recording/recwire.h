@@ -131,6 +131,7 @@ enum extra_kind {
 	EXTRA_POINT = 8,   /* POINT_WORDS words, and those of values_pack */
 	EXTRA_MEMBERS = 9, /* states of members, and their words (call_values.shown) */
 	EXTRA_USTACK = 10, /* the number of the user stack (call_values.ustack) */
+	EXTRA_PKT = 11,    /* call_values.pkt */
 };
 
 #define MARK_WORDS  2u

@@ -363,6 +363,7 @@ static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 	struct call_values call;
 	uint32_t shown_cnt;
 	bool has_ustack;
+	uint64_t pkt;
 	uint32_t cnt;
 	int err = 0;
 
@@ -372,12 +373,18 @@ static int recwrite_put_values(struct recfile_writer *w, const struct event *ev)
 	has_ustack = call.has_ustack;
 	call.shown_cnt = 0;
 	call.has_ustack = false;
+	pkt = call.pkt;
+	call.pkt = 0;
 	cnt = values_pack(&call, words + 1);
 	words[0] = OP_EXTRA | EXTRA_VALUES << 3 | (uint64_t)cnt << 16;
 	w->word_cnt += 1 + cnt;
 	recwrite_put_members(w, call.shown, shown_cnt);
 	if (has_ustack)
 		err = recwrite_put_ustack(w, call.ustack);
+	if (pkt) {
+		recwrite_put_word(w, OP_EXTRA, EXTRA_PKT | UINT64_C(1) << 13);
+		w->chunk.words[w->word_cnt++] = pkt;
+	}
 	if (call.has_caller && !err)
 		err = recwrite_add_caller(w, call.caller);
 	for (uint32_t i = 0; i < NFG_STACK_FRAMES && call.has_stack && call.stack && !err; i++)

@@ -83,6 +83,34 @@ static uint64_t unwhole_graph_cnt(const struct starts *starts)
 	return stats ? stats->broken_cnt + stats->huge_cnt : 0;
 }
 
+/* Their calls may be missing, or be shown without a number or with another's. Return: at most how many. */
+static uint64_t say_unfollowed(const struct bpfobj *obj)
+{
+	const uint64_t full_cnt = bpfobj_lost(obj, BPFOBJ_LOST_FOLLOWED_FULL);
+	const uint64_t busy_cnt = bpfobj_lost(obj, BPFOBJ_LOST_FOLLOWED_BUSY);
+	const uint64_t missed_cnt = bpfobj_missed_packets(obj);
+	const bool follows = obj->config.cfg.want_values & NFG_WANT_PKT;
+	const size_t left_cnt = follows ? bpfobj_followed_cnt(obj) : 0;
+
+	if (full_cnt)
+		log_warn("--track: a packet or a copy of one got no number %" PRIu64
+			 " %s: %u were followed at once",
+			 full_cnt, plural(full_cnt, "time", "times"), NFG_FOLLOWED_CNT);
+	if (busy_cnt)
+		log_warn("--track: a packet or a copy of one got no number %" PRIu64
+			 " %s: an interrupt came while the table of packets was locked",
+			 busy_cnt, plural(busy_cnt, "time", "times"));
+	if (missed_cnt)
+		log_warn("--track: the kernel skipped programs that follow packets, up to %" PRIu64
+			 " %s; a copy may lack its number, or a packet have that of one before",
+			 missed_cnt, plural(missed_cnt, "time", "times"));
+	if (left_cnt)
+		log_info("--track: %zu packets and copies are left", left_cnt);
+	else if (follows)
+		log_info("--track: no packet is left");
+	return full_cnt + busy_cnt + missed_cnt;
+}
+
 static void say_held(const struct loss_report_sources *from)
 {
 	const struct packet_hold_stats *hold = pipeline_hold_stats(from->pipeline);
@@ -215,7 +243,8 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	say_held(from);
 	if (from->sums)
 		say_sums(report, from);
-	report->graph_cnt = lost_start_cnt + unwhole_graph_cnt(from->starts);
+	report->graph_cnt =
+		lost_start_cnt + unwhole_graph_cnt(from->starts) + say_unfollowed(from->bpfobj);
 	if (lost_start_cnt)
 		log_warn("%" PRIu64
 			 " %s missing: the map of tasks below one refused theirs (it holds %u)",

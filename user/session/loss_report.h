@@ -16,9 +16,10 @@
 struct loss_report {
 	struct loss_counts counts;
 	uint64_t lost_call_cnt; /* with sums in the kernel: calls without room */
-	uint64_t graph_cnt;     /* graphs that did not begin, or are not shown whole */
-	uint64_t next_look_ns;  /* loss_report_look */
-	bool is_off;            /* kernel.ftrace_enabled was 0 at the last look */
+	uint64_t
+		graph_cnt; /* graphs that did not begin, or are not shown whole; packets without their number */
+	uint64_t next_look_ns; /* loss_report_look */
+	bool is_off;           /* kernel.ftrace_enabled was 0 at the last look */
 };
 
 /* The sources of the numbers. */

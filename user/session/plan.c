@@ -54,7 +54,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 	return (struct attach_want){
 		.mode = opts->attach_mode,
 		.preemption = preemption_of(facts->kbtf, facts->ksyms),
-		.has_values = wants_values(opts) != 0,
+		.has_values = wants_values(opts) != 0, /* a packet's number is one */
 		.has_marks = selector_of(opts, SELECTS_BY_VALUES),
 		.has_filter = opts->filter != NULL,
 		.only_starts_have = selector_of(opts, SELECTS_BY_STARTS),

@@ -57,7 +57,7 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 	words[0] = call->arg_cnt | (call->has_caller ? VALUES_CALLER : 0) |
 		   (call->has_ret ? VALUES_RET : 0) | (call->has_packet ? VALUES_PACKET : 0) |
 		   (call->has_stack ? VALUES_STACK : 0) | (call->has_ustack ? VALUES_USTACK : 0) |
-		   (uint64_t)call->shown_cnt << VALUES_SHOWN_AT;
+		   (call->pkt ? VALUES_PKT : 0) | (uint64_t)call->shown_cnt << VALUES_SHOWN_AT;
 	for (uint32_t i = 0; i < call->arg_cnt; i++)
 		words[cnt++] = call->args[i];
 	if (call->has_caller)
@@ -74,6 +74,8 @@ uint32_t values_pack(const struct call_values *call, uint64_t *words)
 		words[cnt++] = call->shown[i];
 	if (call->has_ustack)
 		words[cnt++] = call->ustack;
+	if (call->pkt)
+		words[cnt++] = call->pkt;
 	return cnt;
 }
 
@@ -83,7 +85,7 @@ static uint32_t packed_cnt(uint64_t first)
 	return 1 + (uint32_t)(first & VALUES_ARGS) + (first & VALUES_CALLER ? 1 : 0) +
 	       (first & VALUES_RET ? 1 : 0) + (first & VALUES_PACKET ? NFG_PACKET_WORDS : 0) +
 	       (first & VALUES_STACK ? 1 : 0) + (first & VALUES_USTACK ? 1 : 0) +
-	       (uint32_t)((first & VALUES_SHOWN) >> VALUES_SHOWN_AT);
+	       (first & VALUES_PKT ? 1 : 0) + (uint32_t)((first & VALUES_SHOWN) >> VALUES_SHOWN_AT);
 }
 
 bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call)
@@ -118,6 +120,8 @@ bool values_unpack(const uint64_t *words, uint32_t cnt, struct call_values *call
 	call->has_ustack = words[0] & VALUES_USTACK;
 	if (call->has_ustack)
 		call->ustack = words[at++];
+	if (words[0] & VALUES_PKT)
+		call->pkt = words[at++];
 	return true;
 }
 

@@ -17,6 +17,8 @@ struct call_values {
 	uint64_t ret;
 	uint64_t stack;  /* NFG_VALUE_STACK; see retaddr_frame */
 	uint64_t ustack; /* see userstacks_get */
+	uint64_t
+		pkt; /* number of the followed packet (--track); 0: none, or as before in this tree */
 	struct nfg_packet packet;
 	uint64_t shown[1 + NFG_SHOWN_WORDS]; /* states of members, and their words */
 	uint8_t arg_cnt;
@@ -41,7 +43,8 @@ struct call_values {
 #define VALUES_SHOWN    0x1f000u /* number of words of members */
 #define VALUES_SHOWN_AT 12
 #define VALUES_USTACK   0x20000u
-#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 4 + NFG_PACKET_WORDS + 1 + NFG_SHOWN_WORDS)
+#define VALUES_PKT      0x40000u
+#define VALUES_WORD_MAX (1 + VALUES_ARG_MAX + 5 + NFG_PACKET_WORDS + 1 + NFG_SHOWN_WORDS)
 
 /* values_pack - convert @call to words. Return: their number, at most VALUES_WORD_MAX. */
 uint32_t values_pack(const struct call_values *call, uint64_t *words);
