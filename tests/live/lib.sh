@@ -506,6 +506,18 @@ end_trace()
 	[ "$status" -eq 0 ] || fail "exit status $status after SIGTERM"
 }
 
+# trace COMMAND OPTION...: of everybody, for softirqs may run in any task; into out and err.
+trace()
+{
+	command=$1
+	shift
+	echo "trace $*: $command"
+	begin_trace -v --max-overhead 100 "$@"
+	sh -c "$command" >work 2>&1 || fail "$command: $(cat work)"
+	end_trace
+	expect_no_line 'ring full|without (its|their) values|got no number' err
+}
+
 is_gone()
 {
 	! kill -0 "$1" 2>/dev/null

@@ -20,18 +20,6 @@ chmod +x /tmp/refused
 
 both="-T udp_sendmsg -T udp_recvmsg -T udp_rcv -T tcp_v4_connect -T inet_csk_accept -T tcp_v4_rcv -T ip_rcv"
 
-# trace COMMAND OPTION...: of everybody, for softirqs may run in any task; into out and err.
-trace()
-{
-	command=$1
-	shift
-	echo "trace $*: $command"
-	begin_trace -v --max-overhead 100 "$@"
-	sh -c "$command" >work 2>&1 || fail "$command: $(cat work)"
-	end_trace
-	expect_no_line 'ring full|without (its|their) values' err
-}
-
 # calls WANT FUNC: so many calls of it are shown.
 calls()
 {

@@ -24,7 +24,7 @@ static const struct command commands[] = {
 	{ "tcp", "[N]", 1000000, run_tcp, "N connections with a message each way" },
 	{ "udp", "[N]", 100000000, run_udp, "N datagrams" },
 	{ "udp6", "[N]", 100000000, run_udp6, "N datagrams over IPv6" },
-	{ "udp-to", "N", 1000000, run_udp_to, "N datagrams to port 5000 of $TO" },
+	{ "udp-to", "N", 1000000, run_udp_to, "N datagrams to port $PORT, or 5000, of $TO" },
 	{ "bound", "SECONDS", 3600, run_bound, "SECONDS with a socket at UDP port $PORT" },
 	{ "same-ports", "N", 1000000, run_same_ports,
 	  "N datagrams and as many round trips over TCP, IPv4 and IPv6, always from the same ports to the same" },

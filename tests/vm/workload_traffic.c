@@ -392,16 +392,19 @@ int run_flood(unsigned long n)
 	return 0;
 }
 
-/* udp-to: one task, n sendto() to port 5000 of the address in $TO, a millisecond apart; nobody need listen. */
+/* udp-to: one task, n sendto() to port $PORT, or 5000, of the address in $TO, a millisecond apart; nobody need listen. */
 int run_udp_to(unsigned long n)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5000) };
 	const char *address = getenv("TO");
+	const char *port = getenv("PORT");
 	int fd = new_socket(AF_INET, SOCK_DGRAM);
 	unsigned long i;
 
 	if (!address || inet_pton(AF_INET, address, &to.sin_addr) != 1)
 		fail_msg("TO is no IPv4 address");
+	if (port)
+		to.sin_port = htons((uint16_t)atoi(port));
 	for (i = 0; i < n; i++) {
 		if (sendto(fd, "datagram", 8, 0, (struct sockaddr *)&to, sizeof(to)) != 8)
 			fail("sendto");

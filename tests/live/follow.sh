@@ -1,0 +1,216 @@
+# One packet, followed (--packet --track): its number stays through everything that happens to it.
+# shellcheck shell=dash
+# shellcheck disable=SC2086
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+echo /bin/modprobe >/proc/sys/kernel/modprobe # rules load modules
+/bin/ip link set lo up
+
+# 10.1.0.2 in near -- a bridge with 10.1.0.1 here, which routes -- 10.2.0.2 in far. What near sends to port 5000 of
+# 10.9.9.9 gets another address and another port here.
+network()
+{
+	for module in veth bridge nft_chain_nat nft_nat; do
+		modprobe $module || skip "no module $module"
+	done
+	no_tunnel 2>/dev/null
+	for ns in near far; do
+		[ -e /run/netns/$ns ] || /bin/ip netns add $ns || fail "no namespace $ns"
+		/bin/ip -n $ns link set lo up
+	done
+	devices='n0 f0 br0'
+	/bin/ip link add br0 type bridge || fail 'no bridge'
+	/bin/ip addr add 10.1.0.1/24 dev br0
+	/bin/ip link add n0 type veth peer name n1 netns near || fail 'no veth pair'
+	/bin/ip link set n0 master br0
+	/bin/ip link add f0 type veth peer name f1 netns far || fail 'no veth pair'
+	/bin/ip addr add 10.2.0.1/24 dev f0
+	/bin/ip -n near addr add 10.1.0.2/24 dev n1
+	/bin/ip -n far addr add 10.2.0.2/24 dev f1
+	for device in n0 f0 br0; do
+		/bin/ip link set $device up
+	done
+	/bin/ip -n near link set n1 up
+	/bin/ip -n far link set f1 up
+	/bin/ip -n near route add default via 10.1.0.1
+	/bin/ip -n far route add default via 10.2.0.1
+	echo 1 >/proc/sys/net/ipv4/ip_forward
+	nft -f - <<-RULES || fail 'nft does not take the rules'
+		table ip follow
+		delete table ip follow
+		table ip follow {
+			chain in {
+				type nat hook prerouting priority -100;
+				ip daddr 10.9.9.9 udp dport 5000 dnat to 10.2.0.2:7000
+				ip daddr 10.9.9.9 udp dport 5001 dnat to 10.2.0.2:7001
+			}
+		}
+	RULES
+	# neighbours are asked before anything is counted, and the bridge's port has begun to forward
+	wait_for 40 /bin/ip netns exec near ping -c 1 -W 1 10.2.0.2 >ping || fail 'far does not answer'
+}
+
+# marks: the functions that have a number, by number: "7: ip_send_skb ip_rcv ip_rcv".
+marks()
+{
+	sed -n 's/.* \([a-z0-9_]*\)(\(.*, \)*pkt=\([0-9]*\)).*/\3 \1/p' out |
+		awk '{ if (!($1 in all)) order[++cnt] = $1; all[$1] = all[$1] " " $2 }
+			END { for (i = 1; i <= cnt; i++) print order[i] ":" all[order[i]] }'
+}
+
+# each CNT FUNCTIONS: so many packets, each with a number at these functions.
+each()
+{
+	marks >marks
+	sed 's/^[0-9]*: //' marks | sort | uniq -c >kinds
+	cat kinds
+	[ "$(wc -l <marks)" -eq "$1" ] || fail "$(wc -l <marks) numbers, not $1: $(head -n 3 kinds)"
+	[ "$(wc -l <kinds)" -eq 1 ] || fail "the packets differ: $(head -n 3 kinds)"
+	grep -q " $2\$" kinds || fail "$(cat kinds), not $2"
+}
+
+# All packets have ended, and their numbers with them.
+expect_none_left()
+{
+	expect_line '^netfgraph: --track: no packet is left$' err
+}
+
+near="/bin/ip netns exec near"
+
+# Through veth, bridge, DNAT and a namespace, by each way to attach.
+test_dnat()
+{
+	network
+	for mode in pair multi kprobe kprobes; do
+		netfgraph -T ip_rcv --attach $mode -o /dev/null true 2>refusal || {
+			grep -q 'this kernel cannot attach' refusal && continue
+			fail "--attach $mode: $(cat refusal)"
+		}
+		dnat
+	done
+}
+
+dnat()
+{
+	path='-T ip_send_skb -T ip_rcv -T ip_forward -T udp_rcv'
+	trace "TO=10.9.9.9 $near workload udp-to 20" $path --attach $mode --packet 'udp dst port 5000' --track
+	each 20 'ip_send_skb ip_rcv ip_rcv'
+	expect_none_left
+	expect_count 20 ' udp_rcv\(' out
+	expect_count 40 ' ip_rcv\(' out
+	# without it, the way ends where the port is another
+	trace "TO=10.9.9.9 $near workload udp-to 20" $path --attach $mode --packet 'udp dst port 5000'
+	expect_count 0 ' udp_rcv\(' out
+	expect_count 20 ' ip_rcv\(' out
+	expect_count 0 'pkt=' out
+}
+
+# Two flows that differ in one port, both rewritten, at once: 1,000 packets each, and as many numbers.
+test_flows()
+{
+	network
+	for port in 7000 7001; do
+		PORT=$port /bin/ip netns exec far workload bound 100 &
+		stray="$stray $!"
+	done
+	trace "PORT=5001 TO=10.9.9.9 $near workload udp-to 1000 & PORT=5000 TO=10.9.9.9 $near workload udp-to 1000; wait %1; kill $stray; sleep 0.3" \
+		-T ip_send_skb -T ip_rcv -T udp_rcv --packet 'udp dst port 5000' --track --graph-opts packet
+	each 1000 'ip_send_skb ip_rcv ip_rcv'
+	expect_count 2000 ' ip_rcv\(' out
+	expect_count 1000 ' udp_rcv\(' out
+	expect_line ' > 10\.2\.0\.2:7000 ' out
+	expect_no_line ':(5001|7001) ' out
+	expect_none_left
+}
+
+# tunnel KIND OPTION...: t0 in both namespaces, 10.3.0.1 and 10.3.0.2.
+tunnel()
+{
+	kind=$1
+	shift
+	case $kind in
+	gre) modprobe ip_gre ;;
+	*) modprobe "$kind" ;;
+	esac || skip "no module $kind"
+	case $kind in
+	vxlan) set -- id 7 dstport 4789 "$@" ;;
+	esac
+	/bin/ip -n near link add t0 type "$kind" local 10.1.0.2 remote 10.2.0.2 "$@" || fail "no $kind"
+	/bin/ip -n far link add t0 type "$kind" local 10.2.0.2 remote 10.1.0.2 "$@" || fail "no $kind"
+	/bin/ip -n near addr add 10.3.0.1/24 dev t0
+	/bin/ip -n far addr add 10.3.0.2/24 dev t0
+	/bin/ip -n near link set t0 up
+	/bin/ip -n far link set t0 up
+	wait_for 20 $near ping -c 1 -W 1 10.3.0.2 >ping || fail "$kind: far does not answer"
+}
+
+no_tunnel()
+{
+	/bin/ip -n near link del t0
+	/bin/ip -n far link del t0
+}
+
+# What is in a tunnel has the headers of the tunnel.
+test_tunnels()
+{
+	network
+	for kind in vxlan ipip gre; do
+		tunnel $kind
+		trace "$near ping -c 5 -i 0.2 10.3.0.2" -T ip_output -T ip_rcv -T ip_forward -T icmp_rcv \
+			--packet 'icmp[0] = 8' --track
+		each 5 'ip_output ip_rcv ip_rcv icmp_rcv' # what was in the tunnel comes by ip_list_rcv
+		expect_count 5 ' icmp_rcv\(' out
+		expect_count 5 ' ip_forward\(' out
+		expect_none_left
+		no_tunnel
+	done
+}
+
+# A datagram in five fragments, which the router puts together for its NAT, and cuts again.
+test_fragments()
+{
+	network
+	trace "$near ping -c 3 -i 0.2 -s 6000 10.2.0.2" -T ip_output -T ip_rcv -T ip_forward -T icmp_rcv \
+		--packet 'icmp[0] = 8' --track
+	each 3 'ip_output ip_rcv ip_rcv ip_rcv ip_rcv ip_rcv ip_rcv ip_rcv ip_rcv ip_rcv ip_rcv'
+	expect_count 3 ' icmp_rcv\(' out
+	expect_count 3 ' ip_forward\(' out
+	expect_none_left
+}
+
+# TCP's large packets are cut here, before a device that cannot: a tunnel to far of numbered GRE.
+test_segments()
+{
+	network
+	modprobe ip_gre || skip 'no module ip_gre'
+	devices="$devices t0"
+	/bin/ip link add t0 type gre local 10.2.0.1 remote 10.2.0.2 oseq || fail 'no gre'
+	/bin/ip -n far link add t0 type gre local 10.2.0.2 remote 10.2.0.1 oseq || fail 'no gre'
+	/bin/ip addr add 10.3.0.1/24 dev t0
+	/bin/ip -n far addr add 10.3.0.2/24 dev t0
+	/bin/ip link set t0 up
+	/bin/ip -n far link set t0 up
+	/bin/ip -n near route replace default via 10.1.0.1 mtu lock 1400
+	/bin/ip -n far route add 10.1.0.2 dev t0 src 10.3.0.2
+	head -c 300000 /dev/zero >data
+	$near httpd -f -p 9 -h "$PWD" & # it sends by sendfile()
+	stray="$stray $!"
+	echo x >small
+	wait_for 20 /bin/ip netns exec far wget -q -O got http://10.1.0.2:9/small || fail 'no answer'
+	trace "/bin/ip netns exec far wget -q -O got http://10.1.0.2:9/data; sleep 0.5" \
+		-T __tcp_transmit_skb -T skb_segment -T ip_rcv -T tcp_v4_rcv --packet 'tcp src port 9' --track
+	/bin/ip -n far link del t0
+	cmp data got || fail "$(wc -c <got) bytes arrived"
+	marks >marks
+	cat marks
+	# each has begun at the sender, but for answers that take another way there; some were cut into ten and more
+	expect_count '[1-3]' '^[0-9]+: ip_rcv ip_rcv tcp_v4_rcv' marks
+	expect_no_line '^[0-9]+: (tcp_v4_rcv|ip_rcv ip_rcv ip_rcv)' marks
+	expect_line '__tcp_transmit_skb( ip_rcv){11}' marks
+	# all trees have a number: there is no call at the begin of one without
+	expect_no_line '\|  (ip_rcv|tcp_v4_rcv)\(\)' out
+	expect_none_left
+}
+
+run_tests dnat flows tunnels fragments segments
