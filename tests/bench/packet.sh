@@ -20,6 +20,19 @@ trace() {
 /bin/ip link set lo up
 echo "release $(uname -r)"
 figure untraced workload timed-udp $rounds
+# follow [MODE...]: what --track costs instead; each datagram has a call of ip_rcv, where its tree begins, and in
+# "below" one of udp_rcv, in it.
+if [ "${1-}" = follow ]; then
+	shift
+	for mode in ${*:-pair multi kprobe}; do
+		for how in '' --track; do
+			figure "$mode$how-other" trace -T ip_rcv --attach $mode --packet tcp $how
+			figure "$mode$how-first" trace -T ip_rcv --attach $mode --packet udp $how
+			figure "$mode$how-below" trace -T ip_rcv -T udp_rcv --attach $mode --packet udp $how
+		done
+	done
+	exit
+fi
 for func in ip_rcv udp_recvmsg; do
 	figure "$func-empty" emptypair $func workload timed-udp $rounds
 	figure "$func-traced" trace -T $func
