@@ -24,12 +24,12 @@ names()
 	program=$1
 	start=$2
 	shift 2
-	expect 0 trace netfgraph -G "$start" --graph-opts ustack -o out -- taskset 1 "$@" 2>err
+	expect 0 trace netfgraph -G "$start" -T "$start" --graph-opts ustack -o out -- taskset 1 "$@" 2>err
 	cat err
 	grep -E 'user stack' out
 	expect_count 1 "\\|  /\\* user stack: $(frames_of "$program") <-.* \\*/\$" out
 	expect_count 1 'user stack' out
-	awk '/user stack/ { getline; if ($0 ~ / '"$start"'\(\) \{$/) right++ } END { exit right != 1 }' out ||
+	awk '/user stack/ { getline; if ($0 ~ / '"$start"'\(\);$/) right++ } END { exit right != 1 }' out ||
 		fail 'the stack is not before its tree'
 }
 
@@ -54,7 +54,7 @@ test_namespace()
 # Nobody reads the rings until the process has gone.
 test_ended()
 {
-	begin_trace --comm usercalls-fixed -G __sys_sendto --graph-opts ustack
+	begin_trace --comm usercalls-fixed -G __sys_sendto -T __sys_sendto --graph-opts ustack
 	kill -STOP "$tracer"
 	usercalls-fixed sendto
 	usercalls-fixed sendto /bin/busybox sleep 2 &
@@ -72,9 +72,9 @@ test_ended()
 # Neither a softirq nor a kernel thread has one, whatever process it came upon.
 test_no_process()
 {
-	expect 0 trace netfgraph -G $handler --graph-opts ustack,stack -o out -- taskset 1 usercalls sendto 2>err
+	expect 0 trace netfgraph -G $handler -T $handler --graph-opts ustack,stack -o out -- taskset 1 usercalls sendto 2>err
 	cat err
-	expect_count 1 " $handler\\(\\) \\{\$" out
+	expect_count 1 " $handler\\(\\);\$" out
 	expect_count 1 '/\* stack: ' out
 	expect_no_line 'user stack' out
 }
@@ -82,7 +82,7 @@ test_no_process()
 # A recording has the names, and every format shows them.
 test_recorded()
 {
-	expect 0 record netfgraph record -G __sys_connect --graph-opts ustack -o rec -- taskset 1 usercalls connect 2>err
+	expect 0 record netfgraph record -G __sys_connect -T __sys_connect --graph-opts ustack -o rec -- taskset 1 usercalls connect 2>err
 	cat err
 	expect 0 report netfgraph report rec -o out 2>err
 	expect_count 1 "\\|  /\\* user stack: $(frames_of usercalls) <-.* \\*/\$" out
@@ -103,7 +103,7 @@ test_narrow()
 {
 	[ "$(uname -m)" = x86_64 ] || skip 'there is no program of 32 bits for arm64'
 	usercalls32 || skip 'the kernel runs no program of 32 bits'
-	expect 0 trace netfgraph -G __sys_socket --graph-opts ustack -o out -- taskset 1 usercalls32 2>err
+	expect 0 trace netfgraph -G __sys_socket -T __sys_socket --graph-opts ustack -o out -- taskset 1 usercalls32 2>err
 	cat err
 	grep 'user stack' out
 	at='\+0x[0-9a-f]+/0x[0-9a-f]+ \[usercalls32\]'
