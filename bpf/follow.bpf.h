@@ -101,12 +101,31 @@ static __always_inline __u64 number_next(bool is_nested)
 	       (bpf_get_smp_processor_id() & (NFG_CPU_CNT - 1));
 }
 
-/* A packet that matches for the first time. Return: its number; 0: there is no room. */
-static __always_inline __u64 number_new(__u64 skb, bool is_nested)
+/*
+ * Whether the function handles sk_buffs that the kernel has given up (bpfobj_follow_configure). Their headers are still
+ * there, but the number would stay for the next packet at that address.
+ */
+static __always_inline bool is_past_end(__u32 func_id)
 {
-	__u64 nr = number_next(is_nested);
+#pragma unroll
+	for (__u32 i = 0; i < NFG_PAST_END_CNT; i++)
+		if (cfg.past_end[i] == func_id + 1)
+			return true;
+	return false;
+}
+
+/* A packet that matches for the first time. Return: its number; 0: there is no room, or it has ended. */
+static __always_inline __u64 number_new(__u64 skb, __u32 func_id, bool is_nested)
+{
+	__u64 nr = is_past_end(func_id) ? 0 : number_next(is_nested);
 
 	return nr && follow_put(skb, nr) ? nr : 0;
+}
+
+/* Whether a record may be dropped after all, with the number in it. */
+static __always_inline bool may_be_refused(__u32 task)
+{
+	return packet_decides(task) || task & NFG_GATE_DOUBT;
 }
 
 /*
@@ -129,7 +148,7 @@ static __always_inline __u32 follow_for(struct nfg_cpu *cpu, __u32 call, void *c
 	if (!nr && (skb || !was_open))
 		is_wanted = packet_is_wanted(ctx, how);
 	if (!nr && skb && is_wanted)
-		nr = number_new(skb, is_nested);
+		nr = number_new(skb, call & 0xffff, is_nested);
 	if (!was_open) {
 		if (!is_wanted) {
 			if (ALWAYS(counts_out))
@@ -146,7 +165,7 @@ static __always_inline __u32 follow_for(struct nfg_cpu *cpu, __u32 call, void *c
 	told = &state->told[guard_of(cpu)->in_softirq & 1];
 	if (nr || !was_open)
 		state->last_skb = nr ? skb : 0;
-	if (was_open && (!nr || (*told == nr && (__s32)task >= 0))) /* not NFG_GATE_LOOK */
+	if (was_open && (!nr || (*told == nr && !may_be_refused(task))))
 		return task;
 	*told = nr;
 	if (!was_open)
@@ -208,7 +227,7 @@ static __always_inline bool is_told(__u32 task, void *ctx, enum how how)
 	const struct follow_cpu *state;
 	__u64 skb;
 
-	if ((task & (NFG_GATE_OPEN | NFG_GATE_LOOK)) != NFG_GATE_OPEN)
+	if (!(task & NFG_GATE_OPEN) || may_be_refused(task))
 		return false;
 	skb = skb_arg(ctx, how);
 	if (!skb)
@@ -219,29 +238,8 @@ static __always_inline bool is_told(__u32 task, void *ctx, enum how how)
 
 /* ---- what becomes of an sk_buff ---- */
 
-/* Arguments: the copy, and what it is a copy of. */
-static __always_inline int skb_copied(__u64 *ctx)
-{
-	__u64 nr = number_of(ctx[1]);
-
-	if (nr)
-		follow_put(ctx[0], nr);
-	return 0;
-}
-
-/* Fragments. */
-static __always_inline int skb_cut(__u64 *ctx)
-{
-	return skb_copied(ctx);
-}
-
-static __always_inline int skb_cut6(__u64 *ctx)
-{
-	return skb_copied(ctx);
-}
-
 /*
- * If the map's lock is held, the entry stays, but counts for nothing. If the kernel skips both copies of the program, the
+ * If the map's lock is held, the entry stays, but is ignored. If the kernel skips both copies of the program, the
  * next packet at this address has the number, until it ends; bpfobj_missed_packets counts how often this may have happened.
  */
 static __always_inline int skb_ended(__u64 skb)
@@ -257,6 +255,31 @@ static __always_inline int skb_ended(__u64 skb)
 	ALWAYS(*nr) = 0;
 	bpf_map_delete_elem(&followed, &skb);
 	return 0;
+}
+
+/*
+ * Arguments: the copy, and what it is a copy of. The copy itself may have got a number before it was filled in, if a
+ * start function had it as an argument and the headers of the packet before were still there.
+ */
+static __always_inline int skb_copied(__u64 *ctx)
+{
+	__u64 nr = number_of(ctx[1]);
+
+	if (!nr)
+		return skb_ended(ctx[0]);
+	follow_put(ctx[0], nr);
+	return 0;
+}
+
+/* Fragments. */
+static __always_inline int skb_cut(__u64 *ctx)
+{
+	return skb_copied(ctx);
+}
+
+static __always_inline int skb_cut6(__u64 *ctx)
+{
+	return skb_copied(ctx);
 }
 
 static __always_inline int skb_released(__u64 *ctx)

@@ -449,6 +449,7 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 	128 /* packets are followed: their number, where it is news in a tree (--track) */
 
 #define NFG_FOLLOWED_CNT 65536u /* sk_buffs that are followed at once */
+#define NFG_PAST_END_CNT 16u
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
 #define NFG_STACKS_CNT   16384u /* limit for different stacks */
@@ -534,6 +535,8 @@ struct nfg_cfg {
 	__u32 comm_glob_cnt;   /* number of comm_globs; 0: names do not matter */
 	__u32 pid_ns;          /* the tracer's pid namespace (ns.inum); 0: the first one */
 	__u32 has_casts;       /* 1: bpf_rdonly_cast() is available */
+	__u32 past_end
+		[NFG_PAST_END_CNT]; /* ids of functions, plus one, at which no packet gets a number; 0: none */
 	__u32 checks_owners; /* 1: owner_found is attached; without it no packet may be refused because of its socket */
 	/*
 	 * If BTF lacks the preemption counter (5.10): address of __per_cpu_offset[], and the counter's offset in a
@@ -574,6 +577,6 @@ _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
 _Static_assert(sizeof(struct nfg_task_seen) == 56, "nfg_task_seen is ABI");
 _Static_assert(sizeof(struct nfg_ksymrec) == 16, "nfg_ksymrec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 96, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 96 + NFG_PAST_END_CNT * 4, "nfg_cfg is ABI");
 
 #endif

@@ -447,18 +447,87 @@ static const struct {
 	const char *func;
 	enum progs_copied progs;
 	bool is_needed;
+	bool is_end; /* without it a packet may get the number of one before */
 } packet_funcs[] = {
-	{ "__copy_skb_header", PROGS_COPIED_skb_copied, true },
+	{ "__copy_skb_header", PROGS_COPIED_skb_copied, .is_needed = true },
 	/* many end at both, but those of NAPI and of lists only at the first, and those of UDP's readers only at the second */
-	{ "skb_release_head_state", PROGS_COPIED_skb_released, true },
-	{ "kfree_skbmem", PROGS_COPIED_skb_freed, true },
-	{ "napi_skb_free_stolen_head", PROGS_COPIED_skb_stolen, false },
-	{ "napi_reuse_skb", PROGS_COPIED_skb_reused, false },
-	{ "ip_copy_metadata", PROGS_COPIED_skb_cut, false },
-	{ "ip6_copy_metadata", PROGS_COPIED_skb_cut6, false },
+	{ "skb_release_head_state", PROGS_COPIED_skb_released, .is_needed = true, .is_end = true },
+	{ "kfree_skbmem", PROGS_COPIED_skb_freed, .is_needed = true, .is_end = true },
+	{ "napi_skb_free_stolen_head", PROGS_COPIED_skb_stolen, .is_end = true },
+	{ "napi_reuse_skb", PROGS_COPIED_skb_reused, .is_end = true },
+	{ "ip_copy_metadata", PROGS_COPIED_skb_cut, .is_needed = false },
+	{ "ip6_copy_metadata", PROGS_COPIED_skb_cut6, .is_needed = false },
 };
 
-/* The programs of --track. Without its map's room it has none. */
+/* A function that the compiler has split (".isra.0") has its name in BTF, but the kernel does not find it. */
+static bool has_func(const struct kbtf *kb, const struct ksyms *ks, const char *name)
+{
+	return kbtf_func_id(kb, name) && ksyms_count(ks, name) == 1;
+}
+
+bool bpfobj_can_follow(const struct kbtf *kb, const struct ksyms *ks)
+{
+	for (size_t i = 0; i < sizeof(packet_funcs) / sizeof(packet_funcs[0]); i++) {
+		const char *name = packet_funcs[i].func;
+
+		if (has_func(kb, ks, name))
+			continue;
+		if (packet_funcs[i].is_needed) {
+			log_error("--track: this kernel has no function %s that can be traced",
+				  name);
+			log_hint(
+				"without --track, --packet shows a packet as long as its headers match");
+			return false;
+		}
+		if (packet_funcs[i].is_end)
+			log_warn(
+				"--track: this kernel has no function %s that can be traced: packets may have the numbers of others before them",
+				name);
+		else
+			log_info("--track: this kernel has no function %s that can be traced",
+				 name);
+	}
+	return true;
+}
+
+/*
+ * From the release of the state on, in the order of the kernel's calls. The destructors are called for packets that go on,
+ * too, but then these have their numbers.
+ */
+static const char *const past_end_funcs[] = {
+	"skb_release_head_state",
+	"sock_wfree",
+	"__sock_wfree",
+	"tcp_wfree",
+	"sock_rfree",
+	"sock_efree",
+	"sock_edemux",
+	"unix_destruct_scm",
+	"skb_release_data",
+	"skb_free_head",
+	"skb_kfree_head",
+	"skb_pp_recycle",
+	"napi_skb_cache_put",
+	"kfree_skbmem",
+	"tpacket_destruct_skb",
+	"netlink_skb_destructor",
+};
+
+void bpfobj_follow_configure(struct nfg_cfg *cfg, const struct functab *functab)
+{
+	const size_t name_cnt = sizeof(past_end_funcs) / sizeof(past_end_funcs[0]);
+	size_t cnt = 0;
+
+	_Static_assert(sizeof(past_end_funcs) / sizeof(past_end_funcs[0]) <= NFG_PAST_END_CNT,
+		       "each has its place");
+	for (size_t i = 0; i < functab->cnt; i++)
+		for (size_t k = 0; k < name_cnt && cnt < NFG_PAST_END_CNT; k++)
+			if (!functab->funcs[i].prog_id &&
+			    !strcmp(functab->funcs[i].name.ptr, past_end_funcs[k]))
+				cfg->past_end[cnt++] = (uint32_t)i + 1;
+}
+
+/* The programs of --track. Without them the map of packets has no room. */
 static int configure_follow(const struct bpfobj *obj)
 {
 	const struct netfgraph_bpf *skel = obj->skel;
@@ -467,15 +536,8 @@ static int configure_follow(const struct bpfobj *obj)
 	if (!(obj->config.cfg.want_values & NFG_WANT_PKT))
 		return 0;
 	for (size_t i = 0; i < sizeof(packet_funcs) / sizeof(packet_funcs[0]) && !err; i++) {
-		if (kbtf_func_id(obj->config.kb, packet_funcs[i].func)) {
+		if (has_func(obj->config.kb, obj->config.ks, packet_funcs[i].func))
 			err = configure_copies(skel, packet_funcs[i].progs, FUNC_COPY_CNT);
-		} else if (packet_funcs[i].is_needed) {
-			log_error("--track: this kernel has no function %s, or no types for it",
-				  packet_funcs[i].func);
-			return -EOPNOTSUPP;
-		} else {
-			log_info("--track: this kernel has no function %s", packet_funcs[i].func);
-		}
 	}
 	if (!err)
 		err = bpf_program__set_autoload(skel->progs.follow_switch, true);

@@ -38,8 +38,9 @@ struct ring_buffer;
 struct bpfobj_config {
 	struct nfg_cfg cfg; /* for the programs; bpfobj_load sets self_tgid */
 	struct attach_want want;
-	const struct kbtf *kb; /* borrowed until bpfobj_load returns */
-	uint64_t buffer_bytes; /* per CPU; 0: depends on the number of CPUs */
+	const struct kbtf *kb;  /* borrowed until bpfobj_load returns */
+	const struct ksyms *ks; /* the same; for NFG_WANT_PKT */
+	uint64_t buffer_bytes;  /* per CPU; 0: depends on the number of CPUs */
 	struct values
 		*values; /* with cfg.want_values or has_points: receives the values. Borrowed */
 	const struct filter *call_filter; /* with NFG_MARK_FILTER; borrowed */
@@ -110,6 +111,15 @@ struct bpfobj {
 	void (*take_task)(void *ctx, const struct nfg_task_seen *seen);
 	void *take_ctx;
 };
+
+/*
+ * bpfobj_can_follow - whether this kernel has what --track needs. Return: false: no (logged, with a hint). What is not followed, or
+ * may get a wrong number, is logged, too.
+ */
+bool bpfobj_can_follow(const struct kbtf *kb, const struct ksyms *ks);
+
+/* bpfobj_follow_configure - for --track: set @cfg->past_end. */
+void bpfobj_follow_configure(struct nfg_cfg *cfg, const struct functab *functab);
 
 /* bpfobj_is_start - whether @func gets the programs of start functions. */
 static inline bool bpfobj_is_start(const struct bpfobj *obj, const struct func *func)

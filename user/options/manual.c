@@ -183,8 +183,8 @@ static const struct man_block man_blocks[] = {
 	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not." },
 	{ MAN_TEXT, NULL,
 	  "With --track a packet that matched has a number, and keeps it through copies, segments, fragments, NAT, "
-	  "tunnels and namespaces. Its argument pkt is at the first call of a tree with the packet. An answer is another "
-	  "packet." },
+	  "tunnels and namespaces. Its argument pkt is at the first call of a start function with it in a graph. A reply is "
+	  "another packet." },
 
 	{ MAN_SECTION, "OUTPUT", NULL },
 	{ MAN_TEXT, NULL,

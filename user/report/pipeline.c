@@ -325,6 +325,7 @@ static bool is_graph_func(const struct opts *opts, const char *name)
 int start_setup_check(const struct opts *opts, const struct functab *functab)
 {
 	bool has_start = false;
+	bool has_skb = false;
 
 	for (size_t i = 0; opts->packet.insn_cnt && i < functab->cnt; i++) {
 		const struct func *func = &functab->funcs[i];
@@ -336,7 +337,16 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 				"-G names start functions, such as ip_rcv or tcp_sendmsg; -T names functions to trace as well");
 			return VERDICT_NOTHING;
 		}
-		has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
+		if (!pipeline_is_start(opts, func) || is_shut(opts, func))
+			continue;
+		has_start = true;
+		has_skb |= func->skb_arg != 0;
+	}
+	if (opts->follows && has_start && !has_skb) {
+		log_error("--track: none of the start functions has a packet as an argument");
+		log_hint(
+			"ip_rcv and __dev_queue_xmit have one, and ip_queue_xmit below tcp_sendmsg");
+		return VERDICT_NOTHING;
 	}
 	if (has_start || !opts->packet.insn_cnt)
 		return 0;

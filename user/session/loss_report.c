@@ -93,9 +93,10 @@ static uint64_t say_unfollowed(const struct bpfobj *obj)
 	const size_t left_cnt = follows ? bpfobj_followed_cnt(obj) : 0;
 
 	if (full_cnt)
-		log_warn("--track: a packet or a copy of one got no number %" PRIu64
-			 " %s: %u were followed at once",
-			 full_cnt, plural(full_cnt, "time", "times"), NFG_FOLLOWED_CNT);
+		log_warn(
+			"--track: %" PRIu64
+			" %s a call's packet, or a copy of a packet, got no number: %u were followed at once",
+			full_cnt, plural(full_cnt, "time", "times"), NFG_FOLLOWED_CNT);
 	if (busy_cnt)
 		log_warn("--track: a packet or a copy of one got no number %" PRIu64
 			 " %s: an interrupt came while the table of packets was locked",

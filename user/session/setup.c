@@ -282,7 +282,11 @@ static int setup_choose_funcs(struct session *ses)
 	plan_rules_release(&rules);
 	if (!err && progwatch_follows(ses->opts))
 		err = progwatch_make_room(&ses->functab);
-	return err ? err : start_setup_check(ses->opts, &ses->functab);
+	if (!err)
+		err = start_setup_check(ses->opts, &ses->functab);
+	if (!err && ses->opts->follows && !bpfobj_can_follow(ses->facts.kbtf, ses->facts.ksyms))
+		err = VERDICT_NOTHING;
+	return err;
 }
 
 static int read_types(struct session *ses)
@@ -582,6 +586,8 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 	};
 
 	start_setup_configure(opts, &cfg);
+	if (opts->follows)
+		bpfobj_follow_configure(&cfg, &ses->functab);
 	taskscope_configure(ses->scope, &cfg);
 	return cfg;
 }
@@ -633,6 +639,7 @@ static int load_programs(struct session *ses)
 		.cfg = cfg_of(ses),
 		.want = plan_attach_want(ses->opts, &ses->facts, &ses->functab),
 		.kb = ses->facts.kbtf,
+		.ks = ses->facts.ksyms,
 		.call_filter = ses->opts->filter,
 		.shown = ses->opts->shown,
 		.protos = ses->details.protos,
