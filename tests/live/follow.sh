@@ -124,6 +124,30 @@ test_flows()
 	expect_none_left
 }
 
+# What decides on the way of three datagrams (--show rules): the route, the hooks, the rule, the translation, a neighbour, a queue.
+test_rules()
+{
+	network
+	$near /files/tc qdisc replace dev n1 root pfifo || fail 'no queue'
+	path='-T ip_output -T nf_hook_slow -T __qdisc_run -T neigh_resolve_output'
+	[ ! -e /sys/kernel/btf/nf_tables ] || path="$path -T nft_do_chain -T __nf_conntrack_confirm"
+	/bin/ip -n far neigh flush all
+	RUN="TO=10.9.9.9 $near workload udp-to 3"
+	export RUN
+	# shellcheck disable=SC2016
+	expect 0 record netfgraph record -o rec $path --show rules --graph-opts retval sh -c 'eval "$RUN"; sleep 0.5' 2>err
+	expect 0 report netfgraph report rec -o out
+	expect_count 3 ' ip_output\(route_dev=n1, gw=10\.1\.0\.1\)' out
+	expect_count 3 ' ip_output\(route_dev=f0, gw=0\.0\.0\.0\)' out
+	expect_line ' nf_hook_slow\(pf=IPV4, hook=0, in=br0, out=\(null\)\)' out
+	expect_count 3 ' __qdisc_run\(qdisc=pfifo, qdisc_dev=n1, qlen=[01], backlog_bytes=[0-9]+\)' out
+	expect_line ' neigh_resolve_output\(nud_state=[a-z]+, neigh_dev=[a-z0-9]+\)' out
+	[ -e /sys/kernel/btf/nf_tables ] || return 0 # no types of modules
+	expect_count 1 ' nft_do_chain( \[nf_tables\])?\(table=follow, chain=in\)' out
+	expect_count 1 ' nft_do_chain.*(ret=|= )0x1 \[NF_ACCEPT\]' out
+	expect_count 1 ' __nf_conntrack_confirm.*ct_src=10\.1\.0\.2, ct_dst=10\.9\.9\.9, ct_dport=5000, ct_reply_src=10\.2\.0\.2, ct_reply_sport=7000, ct_reply_dst=10\.1\.0\.2\)' out
+}
+
 # Functions that see a packet after its end, and its copies before they are filled in, give no numbers.
 test_ends()
 {
@@ -255,4 +279,4 @@ test_segments()
 	expect_none_left
 }
 
-run_tests dnat flows ends graphs recorded tunnels fragments segments
+run_tests dnat flows ends graphs recorded rules tunnels fragments segments

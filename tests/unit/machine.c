@@ -46,7 +46,7 @@ static uint32_t size_of(const struct bpf_insn *insn)
 static struct {
 	uint64_t begin;
 	uint64_t bytes;
-} memory[8];
+} memory[12];
 static size_t memory_cnt;
 
 void machine_memory(const void *begin, size_t bytes)
@@ -320,6 +320,10 @@ static void run_alu64(struct machine *m, const struct bpf_insn *insn)
 	case BPF_OR:
 		CHECK(m->words);
 		a |= (uint64_t)(int64_t)insn->imm;
+		break;
+	case BPF_AND:
+		CHECK(m->words);
+		a &= (uint64_t)(int64_t)insn->imm;
 		break;
 	case BPF_LSH:
 		a <<= insn->imm;

@@ -155,6 +155,49 @@ static int make_packet(struct btf *btf)
 	return packet;
 }
 
+struct nf_hook_state {
+	uint8_t hook;
+	uint8_t pf;
+	struct dev *in;
+	struct dev *out;
+};
+
+struct dst_entry {
+	struct dev *dev;
+};
+
+struct sk_buff {
+	uint64_t _skb_refdst;
+};
+
+/* unsigned int hook(void *priv, struct packet *skb, const struct nf_hook_state *state); int ip_output(struct sk_buff *skb) */
+static void make_hooks(struct btf *btf)
+{
+	const int dev_ptr = btf__add_ptr(btf, btf__find_by_name_kind(btf, "dev", BTF_KIND_STRUCT));
+	const int any = btf__add_ptr(btf, 0);
+	int state, proto, skb_type;
+
+	state = btf__add_struct(btf, "nf_hook_state", sizeof(struct nf_hook_state));
+	FIELD(nf_hook_state, hook, ids[I_U8]);
+	FIELD(nf_hook_state, pf, ids[I_U8]);
+	FIELD(nf_hook_state, in, dev_ptr);
+	FIELD(nf_hook_state, out, dev_ptr);
+	state = btf__add_ptr(btf, btf__add_const(btf, state));
+	btf__add_struct(btf, "dst_entry", sizeof(struct dst_entry));
+	FIELD(dst_entry, dev, dev_ptr);
+	skb_type = btf__add_struct(btf, "skb_like", sizeof(struct sk_buff));
+	FIELD(sk_buff, _skb_refdst, ids[I_U64]);
+	skb_type = btf__add_ptr(btf, skb_type);
+	proto = btf__add_func_proto(btf, ids[I_U32]);
+	btf__add_func_param(btf, "priv", any);
+	btf__add_func_param(btf, "skb", any);
+	btf__add_func_param(btf, "state", state);
+	CHECK(btf__add_func(btf, "hook", BTF_FUNC_GLOBAL, proto) > 0);
+	proto = btf__add_func_proto(btf, ids[I_S32]);
+	btf__add_func_param(btf, "skb", skb_type);
+	CHECK(btf__add_func(btf, "ip_output", BTF_FUNC_GLOBAL, proto) > 0);
+}
+
 static struct proto_table *table;
 static struct kbtf_func funcs[2];
 
@@ -180,6 +223,7 @@ static void begin(void)
 	proto = btf__add_func_proto(fake.btf, 0);
 	btf__add_func_param(fake.btf, "plain", ids[I_S32]);
 	CHECK(btf__add_func(fake.btf, "g", BTF_FUNC_GLOBAL, proto) > 0);
+	make_hooks(fake.btf);
 	fake_end();
 	CHECK(!proto_table_new(&table));
 	for (int i = 0; i < 2; i++) {
@@ -521,9 +565,12 @@ static const uint64_t call_ctx[14] = {
 	(uintptr_t)&skb
 };
 
-/* What f shows of @list: "skb.len=1500 ..."; its states are in *states. */
-static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *states)
+/* What the function shows of @list: "skb.len=1500 ..."; its states are in *states. */
+static const char *shown_of(const char *name, const char *list, const uint64_t *ctx,
+			    uint64_t *states)
 {
+	const struct kbtf_func *func = kbtf_next(fake.kb, name, NULL);
+
 	static struct bpf_insn insns[SHOWN_INSN_MAX];
 	static char text[500];
 	uint64_t words[1 + NFG_SHOWN_WORDS] = { 0 };
@@ -536,9 +583,9 @@ static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *s
 	int len = 0;
 
 	in_case("%s", list);
-	CHECK(!shown_parse(&shown, list) && !proto_table_new(&types));
-	for (uint32_t i = 0; i < 2; i++)
-		CHECK(!shown_resolve(shown, types, fake.kb, &funcs[i], i));
+	CHECK(func && !shown_parse(&shown, list) && !proto_table_new(&types));
+	CHECK(!shown_resolve(shown, types, fake.kb, func, 0));
+	CHECK(!shown_resolve(shown, types, fake.kb, &funcs[1], 1));
 	CHECK(!shown_unfound(shown) && !shown_word_cnt(shown, 1));
 	for (int is_direct = 0; is_direct < 2; is_direct++) {
 		uint64_t before[1 + NFG_SHOWN_WORDS];
@@ -568,6 +615,11 @@ static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *s
 	proto_table_free(types);
 	shown_free(shown);
 	return text;
+}
+
+static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *states)
+{
+	return shown_of("f", list, ctx, states);
 }
 
 TEST(shown_members_are_what_c_reads)
@@ -659,6 +711,78 @@ TEST(members_that_no_function_has_are_named)
 
 	EACH(row, rows)
 		CHECK_STR(shown_lack(row->in), row->want);
+}
+
+/* ---- --show rules ---- */
+
+static const struct nf_hook_state hook_state = { .hook = 4, .pf = 2, .out = &dev };
+static const struct dst_entry route = { &dev };
+static struct sk_buff routed;
+
+/* What functions tell without being asked by a name: by the types of their arguments, and by their own names. */
+TEST(rules_stand_for_what_functions_tell)
+{
+	static const struct {
+		const char *list;
+		const char *func;
+		uint64_t ctx[3];
+		const char *want;
+		uint64_t states;
+	} rows[] = {
+		{ "rules",
+		  "hook",
+		  { 0, 0, (uintptr_t)&hook_state },
+		  "pf=IPV4 hook=4 in= out=eth0",
+		  STATE(2, NFG_SHOWN_NULL) },
+		{ "rules,state.hook",
+		  "hook",
+		  { 0, 0, (uintptr_t)&hook_state },
+		  "state.hook=4 pf=IPV4 hook=4 in= out=eth0",
+		  STATE(3, NFG_SHOWN_NULL) },
+		{ "rules", "ip_output", { (uintptr_t)&routed }, "route_dev=eth0", 0 },
+		{ "skb._skb_refdst:dst_entry.dev.ifindex",
+		  "ip_output",
+		  { (uintptr_t)&routed },
+		  "skb._skb_refdst:dst_entry.dev.ifindex=3",
+		  0 },
+	};
+	uint64_t states;
+
+	all_memory();
+	machine_memory(&hook_state, sizeof(hook_state));
+	machine_memory(&route, sizeof(route));
+	routed._skb_refdst = (uintptr_t)&route | 1;
+	machine_memory(&routed, sizeof(routed));
+	EACH(row, rows) {
+		CHECK_STR(shown_of(row->func, row->list, row->ctx, &states), row->want);
+		CHECK(states == row->states);
+	}
+	CHECK_STR(
+		shown_lack("rules"),
+		": 'rules': none of the functions has a rule, a connection, a route, a queue or a neighbour");
+}
+
+/* Results of hooks are verdicts, if rules are shown at all. */
+TEST(hooks_have_verdicts)
+{
+	static const char *const names[] = { "hook", "ip_output" };
+	const struct proto_style style = { .has_ret = true };
+	struct proto_table *protos = NULL;
+	struct shown *shown = NULL;
+	struct value ret;
+
+	CHECK(!shown_parse(&shown, "rules") && !proto_table_new(&protos));
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct kbtf_func *func = kbtf_next(fake.kb, names[i], NULL);
+
+		CHECK(func && !proto_table_add(protos, fake.kb, func));
+		CHECK(!shown_name_verdict(shown, protos, fake.kb, func, i));
+	}
+	CHECK(proto_ret(protos, 0, 0, &style, &ret));
+	CHECK_TEXT(ret.text, "NF_DROP");
+	CHECK(proto_ret(protos, 1, 0, &style, &ret) && !ret.text.len);
+	shown_free(shown);
+	proto_table_free(protos);
 }
 
 TEST(lists_of_members_are_parsed_to_their_end)

@@ -47,6 +47,11 @@ static const char *take_name(struct shown *shown, const char **at)
 
 	if (!name.len)
 		return "has no argument's name where one is needed; ARGUMENT.MEMBER, such as skb.len, shows a member";
+	if (!path.len && (!end || end == ',') && text_equal(name, text_from(SHOWN_FACTS))) {
+		shown->has_facts = true;
+		*at = text.ptr + text.len + (end == ',');
+		return end == ',' && !**at ? "ends with a comma" : NULL;
+	}
 	if (!path.len && (!end || end == ','))
 		return "names no member; ARGUMENT.MEMBER, such as skb.len, shows one, and --graph-opts args shows arguments";
 	if (end && end != ',')
@@ -117,11 +122,16 @@ void shown_free(struct shown *shown)
 
 const struct shown_name *shown_unfound(const struct shown *shown)
 {
+	static const struct shown_name facts = {
+		.why = "'" SHOWN_FACTS
+		       "': none of the functions has a rule, a connection, a route, a queue or a neighbour",
+	};
+
 	for (uint32_t i = 0; i < shown->cnt; i++) {
 		if (!shown->names[i].is_found)
 			return &shown->names[i];
 	}
-	return NULL;
+	return shown->has_facts && !shown->read_cnt ? &facts : NULL;
 }
 
 /* ---- types ---- */
@@ -143,6 +153,7 @@ static const char *list_of(struct text member)
 	} lists[] = {
 		{ "sk_state", "state" },    { "skc_state", "state" },     { "sk_family", "family" },
 		{ "skc_family", "family" }, { "sk_protocol", "ipproto" }, { "nud_state", "nud" },
+		{ "pf", "nfproto" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -175,14 +186,16 @@ static int number_type(struct proto_table *types, const struct btf *btf,
 {
 	const struct member *m = &read->member;
 	const struct text word = last_word(name->path);
+	const bool has_bits = !name->name.len && text_equal(word, text_from("status")); /* a fact */
 	int err = prototab_type(types, btf, m->type_id, type);
 
 	if (!err && !m->bit_cnt && list_of(word) &&
 	    (type->kind == PROTO_UNSIGNED || type->kind == PROTO_SIGNED))
 		return tracepoint_named(types, list_of(word), type);
-	if (type->kind == PROTO_UNSIGNED || type->kind == PROTO_BOOL)
+	if ((type->kind == PROTO_UNSIGNED && !has_bits) || type->kind == PROTO_BOOL)
 		type->kind = PROTO_DECIMAL;
-	if (m->is_be && m->bytes == 4 && ends_with(word, "addr"))
+	if (m->is_be && m->bytes == 4 &&
+	    (ends_with(word, "addr") || text_equal(word, text_from("rt_gw4"))))
 		type->kind = PROTO_IPV4;
 	return err;
 }
@@ -203,6 +216,8 @@ static int value_type(struct proto_table *types, const struct btf *btf, struct s
 		read->is_string = btf_is_ptr(real);
 	} else if (real && btf_is_struct(real) && real_name && !strcmp(real_name, "in6_addr")) {
 		type->kind = PROTO_IPV6;
+	} else if (real && btf_is_union(real) && real_name && !strcmp(real_name, "nf_inet_addr")) {
+		type->kind = PROTO_INET;
 	} else {
 		err = number_type(types, btf, name, read, type);
 		if (!err && (!m->bytes || type->kind == PROTO_OTHER)) {
@@ -219,18 +234,34 @@ static int value_type(struct proto_table *types, const struct btf *btf, struct s
 
 /* ---- the members of a function ---- */
 
-/* Return: 0, 1: the function lacks it, or -ENOMEM. */
-static int name_resolve(struct shown_name *name, struct proto_table *types, const struct btf *btf,
-			const struct btf_type *func_type, struct shown_read *read,
-			struct proto_type *type)
+/*
+ * Whether the path begins with a number of an sk_buff whose low bits have a meaning of their own, and the others are an
+ * address (SKB_DST_PTRMASK, NFCT_PTRMASK).
+ */
+static bool begins_with_bits(struct text path)
 {
-	const uint32_t idx = member_arg(btf, func_type, name->name);
+	static const char *const members[] = { "._skb_refdst:", "._nfct:" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		if (path.len > strlen(members[i]) &&
+		    !memcmp(path.ptr, members[i], strlen(members[i])))
+			return true;
+	}
+	return false;
+}
+
+/* @idx: of the argument. Return: 0, 1: the function lacks it, or -ENOMEM. */
+static int name_resolve(struct shown_name *name, uint32_t idx, struct proto_table *types,
+			const struct btf *btf, const struct btf_type *func_type,
+			struct shown_read *read, struct proto_type *type)
+{
 	uint32_t type_id;
 
-	if (idx == btf_vlen(func_type) || idx >= PROTO_ARG_MAX)
+	if (idx >= btf_vlen(func_type) || idx >= PROTO_ARG_MAX)
 		return 1;
 	type_id = btf_params(func_type)[idx].type;
 	read->arg_idx = (uint8_t)idx;
+	read->begins_with_bits = begins_with_bits(name->path);
 	read->is_arg_probed = !member_is_loadable(btf, type_id);
 	if (!member_resolve(&read->member, btf, type_id, name->path, name->name.len, false,
 			    name->why))
@@ -244,6 +275,136 @@ static int read_add(struct shown *shown, const struct shown_read *read)
 		return -ENOMEM;
 	shown->reads[shown->read_cnt++] = *read;
 	return 0;
+}
+
+/*
+ * What SHOWN_FACTS stands for: members that say what a rule, a connection, a route, a queue or a neighbour is. A function
+ * has those of its own types.
+ */
+static const struct fact {
+	const char *func; /* of this function alone; NULL: of all */
+	const char *
+		root; /* with func, the name of the argument; else the struct to which one points */
+	const char *path;
+	const char *label;
+} facts[] = {
+	{ "nft_do_chain", "priv", ":nft_chain.table.name", "table" },
+	{ "nft_do_chain", "priv", ":nft_chain.name", "chain" },
+	{ "ipt_do_table", "priv", ":xt_table.name", "table" },
+	{ "ip6t_do_table", "priv", ":xt_table.name", "table" },
+	{ NULL, "xt_table", ".name", "table" }, /* of the same functions before 5.15 */
+	{ NULL, "nf_hook_state", ".pf", "pf" },
+	{ NULL, "nf_hook_state", ".hook", "hook" },
+	{ NULL, "nf_hook_state", ".in.name", "in" },
+	{ NULL, "nf_hook_state", ".out.name", "out" },
+	{ NULL, "nf_conn", ".status", "ct_status" },
+	{ NULL, "nf_conn", ".tuplehash[0].tuple.src.u3", "ct_src" },
+	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.u3", "ct_dst" },
+	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.u.all", "ct_dport" },
+	{ NULL, "nf_conn", ".tuplehash[1].tuple.src.u3", "ct_reply_src" },
+	{ NULL, "nf_conn", ".tuplehash[1].tuple.src.u.all", "ct_reply_sport" },
+	{ NULL, "nf_conn", ".tuplehash[1].tuple.dst.u3", "ct_reply_dst" },
+	/* a connection that is new leaves with its addresses translated */
+	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u3", "ct_dst" },
+	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u.all", "ct_dport" },
+	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u3", "ct_reply_src" },
+	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u.all", "ct_reply_sport" },
+	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u3", "ct_reply_dst" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.status", "ct_status" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.src.u3", "ct_src" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u3", "ct_dst" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u.all",
+	  "ct_dport" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u3",
+	  "ct_reply_src" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u.all",
+	  "ct_reply_sport" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u3",
+	  "ct_reply_dst" },
+	{ "ip_output", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
+	{ "ip_output", "skb", "._skb_refdst:rtable.rt_gw4", "gw" },
+	{ "ip_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
+	{ "ip_finish_output2", "skb", "._skb_refdst:rtable.rt_gw4", "gw" },
+	{ "ip6_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
+	{ NULL, "rtable", ".dst.dev.name", "route_dev" },
+	{ NULL, "rtable", ".rt_gw4", "gw" },
+	{ NULL, "Qdisc", ".ops.id", "qdisc" },
+	{ NULL, "Qdisc", ".dev_queue.dev.name", "qdisc_dev" },
+	{ NULL, "Qdisc", ".q.qlen", "qlen" },
+	{ NULL, "Qdisc", ".qstats.backlog", "backlog_bytes" },
+	{ NULL, "neighbour", ".nud_state", "nud_state" },
+	{ NULL, "neighbour", ".dev.name", "neigh_dev" },
+};
+
+/* The argument that has the fact; the number of arguments: none. */
+static uint32_t fact_arg(const struct fact *fact, const struct btf *btf,
+			 const struct btf_type *func_type)
+{
+	const uint32_t cnt = btf_vlen(func_type);
+	uint32_t i = 0;
+
+	if (fact->func)
+		return member_arg(btf, func_type, text_from(fact->root));
+	for (; i < cnt; i++) {
+		const uint32_t id = member_pointee(btf, btf_params(func_type)[i].type);
+		const struct btf_type *type = id ? btf__type_by_id(btf, id) : NULL;
+		const char *name = type ? btf__name_by_offset(btf, type->name_off) : NULL;
+
+		if (name && !strcmp(name, fact->root))
+			break;
+	}
+	return i;
+}
+
+/* Add the fact to the function's members, if it has it and there is room. Return: 0, 1: it has not, or -errno. */
+static int fact_resolve(struct shown *shown, const struct fact *fact, struct proto_table *types,
+			const struct btf *btf, const struct btf_type *func_type, uint32_t func_id,
+			struct proto *proto)
+{
+	const struct text path = text_from(fact->path);
+	struct shown_name name = { .text = path, .path = path };
+	struct shown_read read = { .func_id = func_id };
+	struct proto_arg arg;
+	uint32_t word_cnt = 0;
+	int err = name_resolve(&name, fact_arg(fact, btf, func_type), types, btf, func_type, &read,
+			       &arg.type);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < proto->arg_cnt; i++)
+		word_cnt += proto_kind_words(proto->args[i].type.kind);
+	if (word_cnt + proto_kind_words(arg.type.kind) > NFG_SHOWN_WORDS ||
+	    proto->arg_cnt == PROTO_ARG_MAX)
+		return 1;
+	err = prototab_keep(types, text_from(fact->label), &arg.name);
+	if (err)
+		return err;
+	proto->args[proto->arg_cnt++] = arg;
+	return read_add(shown, &read);
+}
+
+/* A hook of Netfilter has this type: unsigned int (*)(void *, struct sk_buff *, const struct nf_hook_state *). */
+static bool is_hook(const struct btf *btf, const struct btf_type *func_type)
+{
+	static const struct fact hook = { .root = "nf_hook_state" };
+	const struct btf_type *ret = kbtf_type(btf, func_type->type, NULL);
+
+	return ret && btf_is_int(ret) && ret->size == sizeof(uint32_t) &&
+	       !(btf_int_encoding(ret) & BTF_INT_SIGNED) && btf_vlen(func_type) == 3 &&
+	       fact_arg(&hook, btf, func_type) == 2;
+}
+
+int shown_name_verdict(const struct shown *shown, struct proto_table *protos, const struct kbtf *kb,
+		       const struct kbtf_func *func, uint32_t func_id)
+{
+	const struct btf *btf = NULL;
+	const struct btf_type *func_type =
+		shown->has_facts && func->owner == KBTF_KERNEL ? kbtf_proto(kb, func, &btf) : NULL;
+
+	if (!func_type || func_id >= protos->cnt ||
+	    !(is_hook(btf, func_type) || !strcmp(func->name, "nft_do_chain")))
+		return 0;
+	return tracepoint_named(protos, "verdict", &protos->protos[func_id].ret);
 }
 
 int shown_resolve(struct shown *shown, struct proto_table *types, const struct kbtf *kb,
@@ -263,7 +424,8 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 		struct shown_read read = { .func_id = func_id };
 		struct proto_arg *arg = &proto.args[proto.arg_cnt];
 
-		err = name_resolve(name, types, btf, func_type, &read, &arg->type);
+		err = name_resolve(name, member_arg(btf, func_type, name->name), types, btf,
+				   func_type, &read, &arg->type);
 		if (err)
 			continue;
 		name->is_found = true;
@@ -271,6 +433,12 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 		if (!err)
 			err = read_add(shown, &read);
 		proto.arg_cnt++;
+	}
+	for (size_t i = 0; func_type && shown->has_facts && i < ARRAY_SIZE(facts) && err >= 0;
+	     i++) {
+		if (!facts[i].func || !strcmp(func->name, facts[i].func))
+			err = fact_resolve(shown, &facts[i], types, btf, func_type, func_id,
+					   &proto);
 	}
 	return err < 0 ? err : prototab_add(types, &proto);
 }
@@ -378,6 +546,8 @@ static void emit_steps(struct coder *c, const struct shown_read *read, uint8_t s
 		emit_read(c, R_AT, read->member.offsets[i], WORD_BYTES, BPF_REG_10, TEXT_AT,
 			  BPF_FUNC_probe_read_kernel);
 		emit_load(c, R_AT, BPF_REG_10, TEXT_AT);
+		if (!i && read->begins_with_bits)
+			emit(c, BPF_ALU64 | BPF_AND | BPF_K, R_AT, 0, 0, -(int32_t)WORD_BYTES);
 	}
 	emit_jump(c, BPF_JEQ, R_AT, 0, LABEL_NULL);
 }
@@ -442,8 +612,8 @@ static void emit_value(struct coder *c, const struct shown_read *read, int32_t w
 		emit_text(c, read, last, word_at);
 		return;
 	}
-	emit_read(c, R_AT, last, read->kind == PROTO_IPV6 ? 2 * WORD_BYTES : m->bytes, R_WORDS,
-		  word_at, BPF_FUNC_probe_read_kernel);
+	emit_read(c, R_AT, last, proto_kind_words(read->kind) > 1 ? 2 * WORD_BYTES : m->bytes,
+		  R_WORDS, word_at, BPF_FUNC_probe_read_kernel);
 	/* an enum that is a bit field has no bit for a sign */
 	emit_number(c, read,
 		    read->kind == PROTO_SIGNED || (read->kind == PROTO_ENUM && !m->bit_cnt),

@@ -27,9 +27,10 @@ struct shown_name {
 struct shown_read {
 	uint32_t func_id;
 	uint8_t arg_idx;
-	uint8_t kind;       /* enum proto_kind */
-	bool is_arg_probed; /* the verifier refuses to load the argument */
-	bool is_string;     /* the value is the address of a text */
+	uint8_t kind;          /* enum proto_kind */
+	bool is_arg_probed;    /* the verifier refuses to load the argument */
+	bool is_string;        /* the value is the address of a text */
+	bool begins_with_bits; /* what the first step loads is an address but for its low bits */
 	struct member member;
 };
 
@@ -40,12 +41,15 @@ struct shown_read {
 struct shown {
 	struct shown_name names[SHOWN_MEMBER_MAX];
 	uint32_t cnt;
-	char *text; /* has the names */
+	bool has_facts; /* the list has the word "rules" */
+	char *text;     /* has the names */
 	/* by shown_resolve: */
 	struct shown_read *reads; /* in the order of functions and names */
 	size_t read_cnt;
 	size_t read_cap;
 };
+
+#define SHOWN_FACTS "rules"
 
 /*
  * shown_parse - add the members of the list @text to @shown, or make it.
@@ -64,7 +68,15 @@ void shown_free(struct shown *shown);
 int shown_resolve(struct shown *shown, struct proto_table *types, const struct kbtf *kb,
 		  const struct kbtf_func *func, uint32_t func_id);
 
-/* shown_unfound - the first member that no function has; NULL: none. */
+/*
+ * shown_name_verdict - with SHOWN_FACTS, give the result of @func, if it is a hook of Netfilter, the names of verdicts.
+ *
+ * @protos: has @func as @func_id. Return: 0 or -ENOMEM.
+ */
+int shown_name_verdict(const struct shown *shown, struct proto_table *protos, const struct kbtf *kb,
+		       const struct kbtf_func *func, uint32_t func_id);
+
+/* shown_unfound - the first member that no function has, or SHOWN_FACTS if there are none at all; NULL: none. */
 const struct shown_name *shown_unfound(const struct shown *shown);
 
 /* shown_word_cnt - the number of words of the function's members and their states (NFG_VALUE_SHOWN); 0: it has none. */

@@ -574,6 +574,8 @@ int details_funcs(struct details *dt, const struct functab *tab, const struct kb
 		err = proto_table_add(dt->protos, kb, &kfunc);
 		if (!err && dt->shown)
 			err = shown_resolve(dt->shown, dt->members, kb, &kfunc, (uint32_t)i);
+		if (!err && dt->shown)
+			err = shown_name_verdict(dt->shown, dt->protos, kb, &kfunc, (uint32_t)i);
 	}
 	return err;
 }

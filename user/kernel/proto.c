@@ -694,6 +694,9 @@ static void set_field(struct value *out, const struct proto_table *table,
 	case PROTO_IPV6:
 		set_address(out, AF_INET6, words, text);
 		break;
+	case PROTO_INET:
+		set_address(out, words[1] || words[0] >> 32 ? AF_INET6 : AF_INET, words, text);
+		break;
 	case PROTO_CHARS:
 		set_chars(out, words, text);
 		break;

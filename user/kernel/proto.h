@@ -30,6 +30,7 @@ enum proto_kind {
 	PROTO_IPV6,  /* two words */
 	PROTO_CHARS, /* two words: up to 16 bytes of text, padded with NULs */
 	PROTO_CODE,  /* an address in a function */
+	PROTO_INET, /* two words: a union nf_inet_addr, whose bytes after an IPv4 address are zero */
 	PROTO_KIND_CNT,
 };
 
@@ -153,7 +154,7 @@ struct proto_texts {
 /* proto_kind_words - the number of words that a field of the kind takes. */
 static inline uint32_t proto_kind_words(uint8_t kind)
 {
-	return kind == PROTO_IPV6 || kind == PROTO_CHARS ? 2 : 1;
+	return kind == PROTO_IPV6 || kind == PROTO_CHARS || kind == PROTO_INET ? 2 : 1;
 }
 
 /*

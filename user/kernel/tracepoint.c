@@ -236,10 +236,21 @@ static const struct proto_name nud_states[] = {
 	{ 128, "permanent" }, { 0, NULL },
 };
 
+static const struct proto_name nf_families[] = {
+	{ 1, "INET" },   { 2, "IPV4" },  { 3, "ARP" }, { 5, "NETDEV" },
+	{ 7, "BRIDGE" }, { 10, "IPV6" }, { 0, NULL },
+};
+
+static const struct proto_name nf_verdicts[] = {
+	{ 0, "NF_DROP" },   { 1, "NF_ACCEPT" }, { 2, "NF_STOLEN" }, { 3, "NF_QUEUE" },
+	{ 4, "NF_REPEAT" }, { 5, "NF_STOP" },   { 0, NULL },
+};
+
 static const struct tracepoint_names tracepoint_lists[] = {
-	{ "family", families },   { "ipproto", ip_protos },     { "state", tcp_states },
-	{ "memkind", mem_kinds }, { "softirq", softirq_names }, { "handled", handled },
-	{ "task", task_states },  { "nud", nud_states },
+	{ "family", families },     { "ipproto", ip_protos },     { "state", tcp_states },
+	{ "memkind", mem_kinds },   { "softirq", softirq_names }, { "handled", handled },
+	{ "task", task_states },    { "nud", nud_states },        { "nfproto", nf_families },
+	{ "verdict", nf_verdicts },
 };
 
 /* ---- which tracepoints there are ---- */
