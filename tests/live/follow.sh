@@ -124,6 +124,54 @@ test_flows()
 	expect_none_left
 }
 
+# pinned PROG SECTION: where bpftool has pinned it
+pinned()
+{
+	if [ -e /sys/fs/bpf/follow/$1 ]; then echo /sys/fs/bpf/follow/$1; else echo "/sys/fs/bpf/follow/$2"; fi
+}
+
+# The whole way: a program of the sender's cgroup, XDP and tc at the router's port, the bridge, DNAT, the route, the other
+# namespace. Each hop has each packet, below the function that called it, and each tree the packet's number.
+test_whole()
+{
+	network
+	[ -x /files/tc ] || skip 'no tc on this machine'
+	modprobe sch_ingress && modprobe cls_bpf || skip 'no clsact here'
+	cg=/sys/fs/cgroup/follow
+	mkdir -p $cg
+	bpftool prog loadall /files/netprogs.bpf.o /sys/fs/bpf/follow || fail 'cannot load programs'
+	bpftool cgroup attach $cg egress pinned "$(pinned counted_egress cgroup_skb_egress)" || fail 'no program of a cgroup'
+	/files/tc qdisc add dev n0 clsact || fail 'no clsact'
+	/files/tc filter add dev n0 ingress bpf da object-pinned "$(pinned counted_tc tc)" || fail 'no tc'
+	path='-T ip_send_skb -T ip_output -T __dev_queue_xmit -T ip_rcv -T ip_forward -T udp_rcv'
+	path="$path -T *netif_receive_skb* -T *generic_xdp* -T tcf_classify*"
+	modes=xdpgeneric
+	if [ -e /sys/kernel/btf/veth ]; then # else modules have no types, and nothing above a driver's program is traced
+		modes='xdpgeneric xdpdrv'
+		path="$path -T veth_* -T br_handle_frame"
+	fi
+	set -f
+	for xdp in $modes; do
+		bpftool net attach $xdp pinned "$(pinned counted_xdp xdp)" dev n0 || fail "no $xdp"
+		trace "echo \$\$ >$cg/cgroup.procs; TO=10.9.9.9 exec $near workload udp-to 20" $path -T '* [bpf]' \
+			--packet 'udp dst port 5000' --track
+		bpftool net detach $xdp dev n0
+		marks >marks
+		cat marks
+		[ "$(wc -l <marks)" -eq 20 ] || fail "$xdp: $(wc -l <marks) numbers, not 20"
+		calls_of out >list
+		for hop in counted_egress counted_xdp length_of counted_tc ip_send_skb ip_forward udp_rcv; do
+			cnt=$(awk -v name=$hop '($1 == "open" || $1 == "leaf") && $3 == name' list | wc -l)
+			echo "$hop $cnt"
+			[ "$cnt" -eq 20 ] || fail "$xdp: $cnt calls of $hop, not 20"
+		done
+		expect_none_left
+	done
+	set +f
+	bpftool cgroup detach $cg egress pinned "$(pinned counted_egress cgroup_skb_egress)"
+	rm -r /sys/fs/bpf/follow
+}
+
 # What decides on the way of three datagrams (--show rules): the route, the hooks, the rule, the translation, a neighbour, a queue.
 test_rules()
 {
@@ -279,4 +327,4 @@ test_segments()
 	expect_none_left
 }
 
-run_tests dnat flows ends graphs recorded rules tunnels fragments segments
+run_tests dnat flows ends graphs recorded rules whole tunnels fragments segments
