@@ -286,6 +286,21 @@ for name in udp tcp; do
 	! command -v python3 >/dev/null || verify "tracks of $name are as they were" cmp "$stages.tracks" \
 		<(python3 tests/readers/perfetto.py tracks "$dir/perfetto" | grep -v '^  ')
 done
+# a packet's number is at the first call of each tree with it, and arrows join these
+cat >"$dir/numbers" <<END
+# tracer: function_graph
+#
+#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS
+#      |          |     |    |           |   |                     |   |   |   |
+    1.000001 |   0)     cli-7      |               |  ip_send_skb(pkt=7) {
+    1.000002 |   0)     cli-7      |   1.000 us    |    ip_output(skb=0xffff888004588ce8);
+    1.000004 |   0)     cli-7      |   3.000 us    |  }
+    1.000005 |   1)     srv-9      |   1.000 us    |  ip_rcv(skb=0xffff888004588ce8, pkt=8);
+    1.000007 |   1)     srv-9      |   1.000 us    |  ip_rcv(skb=0xffff888004588ce8, pkt=7);
+END
+check 'numbers of packets' 0 '^$' report "$dir/numbers" --format perfetto -o "$dir/perfetto"
+! command -v python3 >/dev/null || verify 'arrows join their calls' diff <(echo 'flow: ip_send_skb [threads of unknown processes/cli 7] -> ip_rcv [CPU 1/softirq, CPU 1]') \
+	<(python3 tests/readers/perfetto.py tracks "$dir/perfetto" | grep '^flow: ip_send')
 usage_error 'stages have their functions' '--by stage takes no functions: -T \+GLOB adds some' latency --by stage tcp_sendmsg
 usage_error 'and start functions' '--by stage has start functions of its own: --packet chooses packets' \
 	latency --by stage -G tcp_sendmsg

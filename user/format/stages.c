@@ -933,14 +933,18 @@ static void flow_take(struct packetflow *pf, const struct calltask *task, const 
 			   stages_key_of(call_object(&task->calls[i], "sk"), KEY_SK), out);
 }
 
+/* The arrows of a packet's number (--track), which no others have. */
+#define FLOW_OF_NUMBER (UINT64_C(1) << 63)
+
 int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
 		    struct packetflow_step *out)
 {
+	const uint64_t nr = call_object(call, "pkt");
 	const struct stages_func *func;
 	uint64_t sk;
 
-	*out = (struct packetflow_step){ 0 };
-	if (!call->arg_cnt)
+	*out = (struct packetflow_step){ .id = nr ? FLOW_OF_NUMBER | nr : 0 };
+	if (!call->arg_cnt || nr)
 		return 0;
 	func = known_func(&pf->known, call->sym);
 	if (!func)
