@@ -306,9 +306,9 @@ TEST(every_flipped_bit_of_values_is_noticed)
 
 /*
  * A file of one entry with two arguments and a result, and one exit without anything. Its words: slot,
- * entry, extra, which values, three values, exit. Word @idx is replaced.
+ * entry, extra, which values, three values, exit. @cnt words from @idx on are replaced.
  */
-static void read_extra(uint32_t idx, uint64_t word)
+static void read_extras(uint32_t idx, const uint64_t *words, size_t cnt)
 {
 	struct event events[] = { { .time_ns = 10, .tid = 7, .frame = 26 + 2 },
 				  { .time_ns = 20, .tid = 7, .frame = 63, .kind = EVENT_EXIT } };
@@ -318,10 +318,15 @@ static void read_extra(uint32_t idx, uint64_t word)
 	file_read();
 	chunk = find_chunk(image.bytes, image.len, "EVNT");
 	CHECK(get_u32(chunk + 4) == 24 + 8 * 8);
-	memcpy(chunk + 16 + 24 + (size_t)idx * 8, &word, sizeof(word));
+	memcpy(chunk + 16 + 24 + (size_t)idx * 8, words, cnt * sizeof(*words));
 	seal(image.bytes, image.len);
 	file_write(image.bytes, image.len);
 	read_file(NULL, 0);
+}
+
+static void read_extra(uint32_t idx, uint64_t word)
+{
+	read_extras(idx, &word, 1);
 }
 
 static uint64_t extra(uint64_t kind, uint64_t cnt)
@@ -358,6 +363,13 @@ TEST(a_number_of_a_packet_is_one_word)
 			continue;
 		read_extra(2, extra(11, cnt));
 		CHECK(seen.err == -EBADMSG && seen.event_cnt == 1);
+	}
+	for (uint64_t nr = 0; nr < 3; nr++) {
+		const uint64_t words[] = { extra(11, 1), nr, extra(99, 2) };
+
+		read_extras(2, words, CNT_OF(words));
+		CHECK(nr ? !seen.err : seen.err == -EBADMSG);
+		CHECK(seen.event_cnt == (nr ? 2 : 1));
 	}
 	/* a later kind, as long, is none of ours */
 	read_extra(2, extra(12, 4));

@@ -156,14 +156,16 @@ static bool is_addition(uint32_t kind, uint32_t cnt)
 }
 
 /*
- * Add the members, or the number of the user stack or of the packet, to the values of the entry before. Return: whether it may have them, and
- * has none yet.
+ * Add the members, or the number of the user stack or of the packet, to the values of the entry before. Return:
+ * whether it may have them, and has none yet.
  */
 static bool read_addition(struct recfile_reader *r, uint32_t kind, const uint64_t *words,
 			  uint32_t cnt, struct event *ev)
 {
 	struct call_values call;
 
+	if (kind == EXTRA_PKT && !words[0])
+		return false; /* 0 stands for no packet */
 	if (!r->values || ev == r->events)
 		return true;
 	if (ev[-1].kind != EVENT_ENTRY)
