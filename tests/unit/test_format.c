@@ -337,6 +337,45 @@ TEST(folded_adds_up_and_sorts)
 	CHECK_KIND(FORMAT_FOLDED, rows, "curl;a 7\ncurl;b 11\nx:y\\x0a;b 9\n");
 }
 
+static const struct user_frame user_frames[] = {
+	{ .ip = 1, .symbol = TEXT("inner"), .file = TEXT("/opt/a/client") },
+	{ .ip = 2, .symbol = TEXT("main"), .file = TEXT("client") },
+	{ .ip = 3, .file = TEXT("/lib/libc.so.6") },
+	{ .ip = 4 },
+};
+static const struct user_stack user_stack = { user_frames, 4, USER_STACK_NAMED };
+
+static struct row user_stack_row(const struct user_stack *stack)
+{
+	struct row row = stack_row(NULL, 0);
+
+	row.user_stack = stack;
+	return row;
+}
+
+#define USER_PARTS "curl;[unknown];[unknown] [libc.so.6];main [client];inner [client]"
+
+/* Each belongs to one tree, the next of its task, whatever is still open then. */
+TEST(folded_user_stack_is_above_the_next_tree)
+{
+	struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 500, 0, "stale"),
+		{ .kind = ROW_LOST, .cpu = 1, .time_ns = 600, .lost_cnt = 3 },
+		user_stack_row(&user_stack),
+		call_row(ROW_ENTRY, 0, 1000, 0, "send"),
+		call_row(ROW_LEAF, 1, 1001, 3, "copy"),
+		call_row(ROW_RETURN, 0, 1010, 10, "send"),
+		call_row(ROW_LEAF, 0, 2000, 5, "alone"),
+		call_row(ROW_ENTRY, 0, 3000, 0, "stale"),
+		user_stack_row(&user_stack),
+		call_row(ROW_LEAF, 0, 4000, 9, "recv"),
+	};
+
+	CHECK_KIND(FORMAT_FOLDED, rows,
+		   USER_PARTS ";recv 9\n" USER_PARTS ";send 7\n" USER_PARTS
+			      ";send;copy 3\ncurl;alone 5\n");
+}
+
 TEST_ONE(folded_of_nothing,
 	 check_made(&(const struct format_config){ .kind = FORMAT_FOLDED }, NULL, 0, ""));
 

@@ -184,6 +184,35 @@ TEST(a_stack_is_of_the_tree_that_follows)
 		"," TEXT_OF("code.stacktrace", "a+0x1/0x2\\u000ab+0x3/0x4\\u000a?") "]}]}]}],"));
 }
 
+/* Losses leave calls open that end with the next one: stacks before that are not theirs. */
+TEST(a_stack_after_a_loss_is_of_the_next_tree)
+{
+	static const struct user_frame frame = { .ip = 0x401136 };
+	static const struct user_stack stack = { &frame, 1, USER_STACK_NAMED };
+	const struct caller caller = { .place = TEXT("a+0x1/0x2") };
+	struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 500, 0, "stale"),
+		{ .kind = ROW_LOST, .cpu = 1, .time_ns = 600, .lost_cnt = 3 },
+		stack_row(&caller, 1),
+		stack_row(NULL, 0),
+		call_row(ROW_LEAF, 0, 1000, 10, "send"),
+		call_row(ROW_ENTRY, 0, 2000, 0, "stale"), /* its return was not even missed */
+		stack_row(&caller, 1),
+		call_row(ROW_LEAF, 0, 3000, 10, "recv"),
+	};
+	const char *at;
+
+	rows[3].user_stack = &stack;
+	spans_of(rows, CNT_OF(rows));
+	CHECK(count("\"name\":\"stack\"") == 2 && count("\"name\":\"user stack\"") == 1);
+	CHECK(count("\"name\":\"lost events\",\"attributes\"") == 1);
+	at = strstr(out.ptr, "\"name\":\"send\"");
+	CHECK(at && strstr(out.ptr, "\"name\":\"stack\"") > at &&
+	      strstr(out.ptr, "\"name\":\"user stack\"") > at);
+	at = strstr(at, "\"name\":\"stale\"");
+	CHECK(at && strstr(at, "\"name\":\"stack\"") > strstr(at, "\"name\":\"recv\""));
+}
+
 /* More than can wait: spans of the same trace, below the call; none is left out. */
 TEST(many_comments_in_a_call)
 {

@@ -785,6 +785,14 @@ static uint64_t row_time(const struct calltask *task, const struct callcpu *cpu,
 	return time_ns;
 }
 
+/* After a loss there may be another call at each depth. */
+static void calls_leave_lost(struct calltree *ct, struct calltask *task)
+{
+	if (task->lost_cnt != ct->lost_cnt)
+		calls_leave(ct, task, 0, 0);
+	task->lost_cnt = ct->lost_cnt;
+}
+
 static int calltree_on_call(struct calltree *ct, const struct row *row)
 {
 	struct calltask *task = calltree_task(ct, row);
@@ -798,9 +806,7 @@ static int calltree_on_call(struct calltree *ct, const struct row *row)
 		time_ns = row_time(task, cpu, row);
 	time_ns = latest(time_ns, task->last_ns);
 	task->last_ns = time_ns;
-	if (task->lost_cnt != ct->lost_cnt)
-		calls_leave(ct, task, 0, 0); /* there may be another call at each depth now */
-	task->lost_cnt = ct->lost_cnt;
+	calls_leave_lost(ct, task);
 	if (row->kind == ROW_RETURN)
 		err = calltree_on_return(ct, task, row, time_ns);
 	else
@@ -828,6 +834,17 @@ int calltree_row(struct calltree *ct, const struct row *row)
 	default:
 		return 0;
 	}
+}
+
+struct calltask *calltree_task_before_entry(struct calltree *ct, const struct row *row)
+{
+	struct calltask *task = calltree_task(ct, row);
+
+	if (task) {
+		calls_leave_lost(ct, task);
+		calls_leave(ct, task, row->depth, 0);
+	}
+	return task;
 }
 
 void calltree_finish(struct calltree *ct)

@@ -120,6 +120,12 @@ void calltree_finish(struct calltree *ct);
 /* calltree_task - the task of a row; NULL: no memory. */
 struct calltask *calltree_task(struct calltree *ct, const struct row *row);
 
+/*
+ * calltree_task_before_entry - the same for a row that belongs to the task's next entry, as the stack above it does: the
+ * open calls that this entry, at row->depth, will end have ended.
+ */
+struct calltask *calltree_task_before_entry(struct calltree *ct, const struct row *row);
+
 /* calltree_time - the time to show for a row that is not a call; call it after calltree_row. */
 uint64_t calltree_time(const struct calltree *ct, const struct row *row);
 

@@ -114,7 +114,7 @@ static const struct callsym *user_part(struct folded *fold, const struct user_fr
 static int folded_put_user_stack(struct folded *fold, const struct row *row)
 {
 	const struct user_stack *stack = row->user_stack;
-	struct calltask *task = calltree_task(fold->tree, row);
+	struct calltask *task = calltree_task_before_entry(fold->tree, row);
 	uint32_t node = task ? task_node(fold, task) : NO_NODE;
 
 	if (node == NO_NODE ||

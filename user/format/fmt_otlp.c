@@ -625,14 +625,16 @@ static void otlp_put_point(struct jsonw *line, const struct row *row)
 /* A row that is neither call nor loss. */
 static int otlp_put_comment(struct otlp *o, const struct row *row)
 {
-	struct calltask *task = calltree_task(o->tree, row);
+	const bool is_stack = row->frame_cnt || row->user_stack;
+	struct calltask *task =
+		is_stack ? calltree_task_before_entry(o->tree, row) : calltree_task(o->tree, row);
 	struct otlp_event *event;
 	uint64_t span;
 
 	if (!task)
 		return -ENOMEM;
 	span = task->call_cnt ? span_of(o, task, task->call_cnt - 1) : 0;
-	if ((row->frame_cnt || row->user_stack) && !span)
+	if (is_stack && !span)
 		event = otlp_event_for_next(&o->events, task->track);
 	else
 		event = otlp_event_new(&o->events, span);
