@@ -55,3 +55,19 @@ TEST(numbers_enlarge_the_buffer)
 		CHECK(!memcmp(out.ptr + i, "12345", 5));
 	strbuf_release(&out);
 }
+
+TEST(a_base_name_is_the_last_part_of_a_path)
+{
+	static const char *const paths[][2] = {
+		{ "/opt/a/client", "client" },
+		{ "client", "client" },
+		{ "/x", "x" },
+		{ "/opt/a/", "" },
+		{ "/", "" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < CNT_OF(paths); i++)
+		CHECK(text_equal(text_base_name(text_from(paths[i][0])), text_from(paths[i][1])));
+	CHECK(!text_base_name((struct text){ 0 }).len);
+}

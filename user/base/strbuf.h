@@ -159,6 +159,16 @@ static inline struct text text_keep(char *to, struct text from)
 	return (struct text){ to, from.len };
 }
 
+/* text_base_name - what follows the last '/' of @path, or all of it. */
+static inline struct text text_base_name(struct text path)
+{
+	size_t at = path.len;
+
+	while (at && path.ptr[at - 1] != '/')
+		at--;
+	return at ? (struct text){ path.ptr + at, path.len - at } : path;
+}
+
 /* plural - the words that follow @cnt: @one ("call is"), or @many ("calls are"). */
 static inline const char *plural(uint64_t cnt, const char *one, const char *many)
 {

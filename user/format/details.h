@@ -42,9 +42,10 @@ void notes_free(struct notes *nt);
  * notes_fill - set args, caller, ret and is_named of @row.
  *
  * Return: the number of comment rows that go before @row; @comments has room for NOTES_COMMENT_MAX. One has the
- * kernel stack above a tree, one the user stack above that. One describes the packet or socket: at the first call of a tree that has one, and again
- * when it changes or the packet is dropped. Values are valid until the next call, the texts in them as long as the
- * prototypes and callers, but for those that is_brief.
+ * kernel stack of a tree's caller, and the next the stack of the process that called the kernel. One describes the
+ * packet or socket: at the first call of a tree that has one, and again when it changes or the packet is dropped.
+ * Values are valid until the next call, the texts in them as long as the prototypes and callers, but for those that
+ * is_brief.
  */
 #define NOTES_COMMENT_MAX 3u
 uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments);
@@ -73,8 +74,8 @@ struct details_want {
 	bool has_caller;         /* rows have the return address */
 	bool has_packet;         /* trees begin with their packet */
 	bool has_pkt;            /* packets have numbers (--track), which are shown as arguments */
-	bool has_stack;          /* trees begin with the stack above them */
-	bool has_ustack;         /* and with the process's stack above that */
+	bool has_stack;          /* trees begin with the kernel stack of their caller */
+	bool has_ustack;         /* and with the stack of the process that called the kernel */
 	struct srcline *srcline; /* source lines of callers; NULL: none. Borrowed */
 	struct proto_style
 		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */

@@ -102,12 +102,9 @@ static uint32_t task_node(struct folded *fold, struct calltask *task)
 static const struct callsym *user_part(struct folded *fold, const struct user_frame *frame)
 {
 	static const struct text unknown = { "[unknown]", 9 };
-	const char *slash = frame->file.len ? memrchr(frame->file.ptr, '/', frame->file.len) : NULL;
-	struct text file = frame->file;
 
-	if (slash)
-		file = (struct text){ slash + 1, file.len - (size_t)(slash + 1 - file.ptr) };
-	return calltree_intern(fold->tree, frame->symbol.len ? frame->symbol : unknown, file);
+	return calltree_intern(fold->tree, frame->symbol.len ? frame->symbol : unknown,
+			       text_base_name(frame->file));
 }
 
 /* A user stack is above the task's next tree, as its callers. */

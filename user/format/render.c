@@ -343,14 +343,6 @@ void render_frames(const struct caller *frames, uint32_t cnt, const char *betwee
 	}
 }
 
-/* The last part of a path. */
-static struct text base_name(struct text path)
-{
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	return slash ? (struct text){ slash + 1, path.len - (size_t)(slash + 1 - path.ptr) } : path;
-}
-
 /* Who made the file chose its name and its symbols. */
 static void put_clean(struct strbuf *out, struct text text)
 {
@@ -359,7 +351,7 @@ static void put_clean(struct strbuf *out, struct text text)
 
 static void render_user_frame(const struct user_frame *frame, struct strbuf *out)
 {
-	const struct text file = base_name(frame->file);
+	const struct text file = text_base_name(frame->file);
 
 	if (frame->symbol.len) {
 		put_clean(out, frame->symbol);
