@@ -52,6 +52,29 @@ TEST(tables_by_event)
 	CHECK(parse_line("profile --max-tasks 0") == VERDICT_USAGE);
 }
 
+TEST(only_graphs_have_stacks)
+{
+	static const char *const lines[] = { "",
+					     "record -o x",
+					     "report x",
+					     "profile",
+					     "latency tcp_v4_rcv --input x",
+					     "profile --input x",
+					     "diff x y" };
+	char line[100];
+
+	for (size_t i = 0; i < CNT_OF(lines); i++) {
+		const uint32_t want =
+			NFG_WANT_ARGS | (i < 3 ? NFG_WANT_STACK | NFG_WANT_USTACK : 0);
+
+		snprintf(line, sizeof(line), "%s %s --graph-opts args,stack,ustack", lines[i],
+			 i < 2 || i == 3 ? "-G udp_sendmsg" : "");
+		CHECK(!parse_line(line) && wants_values(&opts) == want);
+		CHECK(wants_details(&opts).has_stack == (i < 3));
+		CHECK(wants_details(&opts).has_ustack == (i < 3));
+	}
+}
+
 TEST(values_are_asked_for_by_the_kernels_names)
 {
 	CHECK(!parse_line(""));

@@ -482,6 +482,12 @@ static bool wants_args(const struct opts *opts)
 	return opts->has_args || opts->latency_by == LATENCY_BY_STAGE;
 }
 
+/* Only graphs have a place for stacks: tables would take them for nothing. */
+static bool wants_stacks(const struct opts *opts)
+{
+	return opts->verb == VERB_TRACE || opts->verb == VERB_RECORD || opts->verb == VERB_REPORT;
+}
+
 uint32_t wants_values(const struct opts *opts)
 {
 	uint32_t wanted = 0;
@@ -495,9 +501,9 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->has_retaddr)
 		wanted |= NFG_WANT_CALLER;
-	if (opts->has_stack)
+	if (opts->has_stack && wants_stacks(opts))
 		wanted |= NFG_WANT_STACK;
-	if (opts->has_ustack)
+	if (opts->has_ustack && wants_stacks(opts))
 		wanted |= NFG_WANT_USTACK;
 	if (opts->has_packet)
 		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
@@ -519,8 +525,8 @@ struct details_want wants_details(const struct opts *opts)
 		.has_caller = opts->has_retaddr,
 		.has_packet = opts->has_packet,
 		.has_pkt = opts->follows,
-		.has_stack = opts->has_stack,
-		.has_ustack = opts->has_ustack,
+		.has_stack = opts->has_stack && wants_stacks(opts),
+		.has_ustack = opts->has_ustack && wants_stacks(opts),
 		.style = {
 			.has_args = wants_args(opts),
 			.has_ret = opts->has_retval || opts->is_retval_hex,

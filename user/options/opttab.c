@@ -536,7 +536,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "graph-opts", "WORDS", APPLY(has_columns, bool, graphopts_apply), SELECTS,
 	  "Columns, by the kernel's option names, separated by commas; 'no' before a word turns it off. The "
 	  "kernel's prefix funcgraph- is accepted. A report of a recording shows the values that the recording was "
-	  "made with (args, retval, retval-hex, retaddr, stack, packet), except for words given here." },
+	  "made with (args, retval, retval-hex, retaddr, stack, ustack, packet), except for words given here." },
 	{ 0, "source", NULL, FLAG(has_source), SHOWS | OF(VERB_LIST),
 	  "Add the source line to each caller (--graph-opts stack, retaddr), and with list to each function: "
 	  "(net/socket.c:2104). Needs addr2line, and a vmlinux with debug info, which the kernel's debug package has. "
