@@ -345,6 +345,10 @@ static const struct user_frame user_frames[] = {
 };
 static const struct user_stack user_stack = { user_frames, 4, USER_STACK_NAMED };
 
+static char long_name[601];
+static const struct user_frame long_frame = { .symbol = { long_name, 600 } };
+static const struct user_stack long_stack = { &long_frame, 1, USER_STACK_NAMED };
+
 static struct row user_stack_row(const struct user_stack *stack)
 {
 	struct row row = stack_row(NULL, 0);
@@ -374,6 +378,35 @@ TEST(folded_user_stack_is_above_the_next_tree)
 	CHECK_KIND(FORMAT_FOLDED, rows,
 		   USER_PARTS ";recv 9\n" USER_PARTS ";send 7\n" USER_PARTS
 			      ";send;copy 3\ncurl;alone 5\n");
+}
+
+/* All stacks there are room for, then none, known or not; a trace without user stacks has no limit. */
+TEST(folded_user_stacks_have_a_limit)
+{
+	const struct format_config config = { .kind = FORMAT_FOLDED, .ustack_bytes_max = 1000 };
+	struct row rows[] = {
+		user_stack_row(&user_stack),         call_row(ROW_LEAF, 0, 1000, 5, "send"),
+		user_stack_row(&user_stack),         call_row(ROW_LEAF, 0, 2000, 6, "send"),
+		user_stack_row(&user_stack),         call_row(ROW_LEAF, 0, 3000, 7, "recv"),
+		call_row(ROW_LEAF, 0, 4000, 8, "b"), call_row(ROW_LEAF, 0, 5000, 9, "a"),
+	};
+	struct row many[64];
+	struct strbuf out;
+
+	check_made(&config, rows, CNT_OF(rows),
+		   USER_PARTS ";recv 7\n" USER_PARTS ";send 11\ncurl;a 9\ncurl;b 8\n");
+	for (uint64_t i = 0; i < CNT_OF(many); i += 2) {
+		many[i] = user_stack_row(&user_stack);
+		many[i + 1] = call_row(ROW_LEAF, 0, 1000 + i, 1, "send");
+	}
+	check_made(&config, many, CNT_OF(many), USER_PARTS ";send 32\n");
+	memset(long_name, 'x', 600);
+	rows[2].user_stack = &long_stack;
+	rows[4].user_stack = &long_stack;
+	out = made(&config, rows, CNT_OF(rows));
+	CHECK(strstr(out.ptr, ";send 6\n") && strstr(out.ptr, USER_PARTS ";send 5\n"));
+	CHECK(strstr(out.ptr, "curl;[other];recv 7\n") && strstr(out.ptr, "curl;b 8\n"));
+	strbuf_release(&out);
 }
 
 TEST_ONE(folded_of_nothing,

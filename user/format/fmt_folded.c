@@ -1,20 +1,29 @@
 /*
  * Folded stacks: "task;outer;inner TIME", times in ns, sorted by bytes, once at the end. A call without a return in
  * the trace adds nothing; its callees do.
+ *
+ * Processes choose the functions and the shape of their stacks, and a line repeats all of its stack. Once lines and
+ * user stacks take USTACK_BYTES_MAX, every further user stack is "[other]", and a warning says how many are.
  */
 #include "format/fmt.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/cleantext.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "format/format.h"
 
-#define NO_NODE   0 /* node 0 is above all tasks */
-#define TASK_NODE 0x80000000u
-#define NO_SYM    0x7fffffffu
+#define NO_NODE          0 /* node 0 is above all tasks */
+#define TASK_NODE        0x80000000u
+#define NO_SYM           0x7fffffffu
+
+#define USTACK_BYTES_MAX (256ull << 20)
+/* A new part of a user stack: its node and symbol, and their places in tables. */
+#define USTACK_PART_BYTES (sizeof(struct node) + sizeof(struct callsym) + 48)
 
 /* A distinct stack. The last part of it is a function, or for outermost nodes a task's name. */
 struct node {
@@ -35,6 +44,9 @@ struct folded {
 	uint32_t *
 		bases; /* by track: the node of the user stack above the task's tree; NO_NODE: none */
 	size_t base_cap;
+	uint64_t ustack_bytes_max;
+	uint64_t bytes;     /* of lines, and of the parts of user stacks */
+	uint64_t other_cnt; /* user stacks that are "[other]" */
 	struct strbuf name; /* of the task at hand */
 };
 
@@ -107,21 +119,35 @@ static const struct callsym *user_part(struct folded *fold, const struct user_fr
 			       text_base_name(frame->file));
 }
 
+/* The node of a user stack below @node. NO_NODE: no memory */
+static uint32_t user_node(struct folded *fold, uint32_t node, const struct user_stack *stack)
+{
+	static const struct user_frame other = { .symbol = { "[other]", 7 } };
+	const bool is_full = fold->bytes >= fold->ustack_bytes_max;
+
+	fold->other_cnt += is_full;
+	for (uint32_t i = is_full ? 1 : stack->frame_cnt; i && node != NO_NODE; i--) {
+		const struct user_frame *frame = is_full ? &other : &stack->frames[i - 1];
+		const struct callsym *sym = user_part(fold, frame);
+		const uint32_t node_cnt = fold->node_cnt;
+
+		node = sym ? node_get(fold, node, sym->id) : NO_NODE;
+		if (fold->node_cnt > node_cnt)
+			fold->bytes += USTACK_PART_BYTES + sym->name.len + sym->module.len;
+	}
+	return node;
+}
+
 /* A user stack is above the task's next tree, as its callers. */
 static int folded_put_user_stack(struct folded *fold, const struct row *row)
 {
-	const struct user_stack *stack = row->user_stack;
 	struct calltask *task = calltree_task_before_entry(fold->tree, row);
 	uint32_t node = task ? task_node(fold, task) : NO_NODE;
 
 	if (node == NO_NODE ||
 	    VEC_RESERVE_ZEROED(fold->bases, fold->base_cap, (size_t)task->track + 1))
 		return -ENOMEM;
-	for (uint32_t i = stack->frame_cnt; i && node != NO_NODE; i--) {
-		const struct callsym *sym = user_part(fold, &stack->frames[i - 1]);
-
-		node = sym ? node_get(fold, node, sym->id) : NO_NODE;
-	}
+	node = user_node(fold, node, row->user_stack);
 	fold->bases[task->track] = node;
 	return node == NO_NODE ? -ENOMEM : 0;
 }
@@ -148,23 +174,6 @@ static uint32_t call_node(struct folded *fold, struct calltask *task, struct cal
 	return call->user;
 }
 
-static void folded_on_end(void *ctx, struct calltask *task, struct call *call)
-{
-	struct folded *fold = ctx;
-	uint32_t node;
-
-	if (!call->has_entry)
-		call->user = 0; /* its name is known only now */
-	node = call_node(fold, task, call);
-	if (!call->depth && task->track < fold->base_cap)
-		fold->bases[task->track] = NO_NODE;
-	if (node == NO_NODE || !call->has_return || !call->has_duration)
-		return;
-	fold->nodes[node].time_ns += fold->is_total_time ? call->duration_ns : call_self_ns(call);
-}
-
-/* ---- the end: all stacks as lines ---- */
-
 static void folded_put_stack(struct folded *fold, struct strbuf *out, uint32_t node)
 {
 	const struct node *n = &fold->nodes[node];
@@ -181,6 +190,35 @@ static void folded_put_stack(struct folded *fold, struct strbuf *out, uint32_t n
 	fmt_sym(out, n->part == NO_SYM ? NULL : calltree_sym(fold->tree, n->part),
 		CLEAN_WORD | CLEAN_SEMICOLON | CLEAN_BLANK);
 }
+
+/* Count the bytes of the node's line. */
+static void count_line(struct folded *fold, uint32_t node)
+{
+	strbuf_reset(&fold->name);
+	folded_put_stack(fold, &fold->name, node);
+	fold->bytes += fold->name.len;
+}
+
+static void folded_on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	struct folded *fold = ctx;
+	uint64_t time_ns;
+	uint32_t node;
+
+	if (!call->has_entry)
+		call->user = 0; /* its name is known only now */
+	node = call_node(fold, task, call);
+	if (!call->depth && task->track < fold->base_cap)
+		fold->bases[task->track] = NO_NODE;
+	if (node == NO_NODE || !call->has_return || !call->has_duration)
+		return;
+	time_ns = fold->is_total_time ? call->duration_ns : call_self_ns(call);
+	if (time_ns && !fold->nodes[node].time_ns)
+		count_line(fold, node);
+	fold->nodes[node].time_ns += time_ns;
+}
+
+/* ---- the end: all stacks as lines ---- */
 
 static int compare_lines(const void *a, const void *b, void *bytes)
 {
@@ -200,6 +238,11 @@ static int folded_finish(void *self)
 	size_t line_cnt = 0;
 
 	calltree_finish(fold->tree);
+	if (fold->other_cnt)
+		log_warn("%" PRIu64 " user %s shown as [other]: folded stacks take at most %" PRIu64
+			 " MB with user stacks",
+			 fold->other_cnt, plural(fold->other_cnt, "stack is", "stacks are"),
+			 fold->ustack_bytes_max >> 20);
 	for (uint32_t i = 1; lines && i < fold->node_cnt; i++) {
 		struct line *line = &lines[line_cnt];
 
@@ -236,6 +279,8 @@ static int folded_start(void *self, const struct format_config *config, struct s
 
 	fold->out = out;
 	fold->is_total_time = config->is_total_time;
+	fold->ustack_bytes_max =
+		config->ustack_bytes_max ? config->ustack_bytes_max : USTACK_BYTES_MAX;
 	if (VEC_RESERVE(fold->nodes, fold->node_cap, 1))
 		return -ENOMEM;
 	fold->nodes[0] = (struct node){ 0 };

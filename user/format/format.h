@@ -56,7 +56,8 @@ struct format_config {
 	unsigned int cpu_width;               /* 0: 1 */
 	bool lacks_header;                    /* rows alone */
 	/* folded */
-	bool is_total_time; /* a stack's time includes its callees */
+	bool is_total_time;        /* a stack's time includes its callees */
+	uint64_t ustack_bytes_max; /* see fmt_folded.c; 0: the default */
 	/* what rows from text lack */
 	bool lacks_time;
 	bool lacks_task;
