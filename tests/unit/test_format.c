@@ -359,6 +359,32 @@ static struct row user_stack_row(const struct user_stack *stack)
 
 #define USER_PARTS "curl;[unknown];[unknown] [libc.so.6];main [client];inner [client]"
 
+TEST(json_of_a_user_stack)
+{
+	static const struct user_frame frames[] = {
+		{ .ip = 0x401136,
+		  .offset = 22,
+		  .symbol = TEXT("inner"),
+		  .file = TEXT("/opt/a/client"),
+		  .build_id = TEXT("01ab") },
+		{ .offset = 0x1234, .file = TEXT("/lib/libx.so") }, /* hidden */
+		{ .ip = 0x7f0000ffffff },
+	};
+	static const struct user_stack stack = { frames, 3, USER_STACK_NAMED };
+	struct row rows[] = {
+		user_stack_row(&stack),
+	};
+
+	CHECK_KIND(
+		FORMAT_JSON, rows,
+		HEAD
+		"\"user_stack\":[{\"ip\":\"0x401136\",\"symbol\":\"inner\",\"offset\":22,"
+		"\"file\":\"/opt/a/client\",\"build_id\":\"01ab\"},"
+		"{\"ip\":null,\"symbol\":null,\"offset\":4660,\"file\":\"/lib/libx.so\",\"build_id\":null},"
+		"{\"ip\":\"0x7f0000ffffff\",\"symbol\":null,\"offset\":null,\"file\":null,\"build_id\":null}],"
+		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
+}
+
 /* Each belongs to one tree, the next of its task, whatever is still open then. */
 TEST(folded_user_stack_is_above_the_next_tree)
 {

@@ -481,6 +481,16 @@ TEST(notes_have_the_user_stack_above_a_tree)
 	check_user_stack(comments[0].user_stack,
 			 "inner+0x16/0x20 [cl\\x2ant] <-0x7f0000001234 [libx.so+0x1234 02cd] "
 			 "<-0x7f0000ffffff [unknown]");
+	/* hidden where file and offset say as much */
+	make_notes_with((struct notes_config){
+		.has_ustack = true, .ustacks = stacks, .style = { .hides_pointers = true } });
+	row.entry_values = values_put(values, &call);
+	CHECK(notes_fill(nt, &row, comments) == 1);
+	CHECK(comments[0].user_stack->state == USER_STACK_NAMED);
+	CHECK(!comments[0].user_stack->frames[0].ip && !comments[0].user_stack->frames[1].ip);
+	check_user_stack(comments[0].user_stack,
+			 "inner+0x16/0x20 [cl\\x2ant] <-? [libx.so+0x1234 02cd] "
+			 "<-0x7f0000ffffff [unknown]");
 	call.ustack = 99; /* none that is known */
 	row.entry_values = values_put(values, &call);
 	CHECK(notes_fill(nt, &row, comments) == 1);

@@ -136,6 +136,8 @@ struct notes {
 	struct value ret;
 	struct caller caller;
 	struct caller frames[NFG_STACK_FRAMES + 2];
+	struct user_frame user_frames[NFG_STACK_FRAMES];
+	struct user_stack user_stack; /* of user_frames */
 	struct strbuf packet;
 	struct told *told; /* TOLD_CNT, by task */
 };
@@ -350,13 +352,33 @@ static void put_members(struct notes *nt, struct row *row, const struct call_val
 	row->arg_cnt += cnt;
 }
 
+/* Addresses tell where a process has its files, which is random for its protection: offsets in the files do not. */
+static const struct user_stack *without_addresses(struct notes *nt, const struct user_stack *stack)
+{
+	struct user_frame *frames = nt->user_frames;
+
+	nt->user_stack = *stack;
+	nt->user_stack.frames = frames;
+	if (stack->frame_cnt > NFG_STACK_FRAMES)
+		nt->user_stack.frame_cnt = NFG_STACK_FRAMES;
+	for (uint32_t i = 0; i < nt->user_stack.frame_cnt; i++) {
+		frames[i] = stack->frames[i];
+		if (frames[i].file.len)
+			frames[i].ip = 0;
+	}
+	return &nt->user_stack;
+}
+
 static void put_ustack(struct notes *nt, const struct row *row, uint64_t nr, struct row *comment)
 {
 	static const struct user_stack lost = { .state = USER_STACK_LOST };
 	const struct user_stack *stack = userstacks_get(nt->config.ustacks, nr);
 
+	if (!stack)
+		stack = &lost;
 	*comment = comment_before(row);
-	comment->user_stack = stack ? stack : &lost;
+	comment->user_stack =
+		nt->config.style.hides_pointers ? without_addresses(nt, stack) : stack;
 }
 
 /* Return: how many comments there are. */

@@ -192,7 +192,10 @@ static void json_put_user_stack(struct jsonw *out, const struct user_stack *stac
 
 		jsonw_object(out);
 		jsonw_key(out, "ip");
-		put_hex(out, frame->ip);
+		if (frame->ip)
+			put_hex(out, frame->ip);
+		else
+			jsonw_null(out);
 		jsonw_key(out, "symbol");
 		jsonw_known(out, frame->symbol);
 		jsonw_key(out, "offset");

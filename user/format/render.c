@@ -358,8 +358,10 @@ static void render_user_frame(const struct user_frame *frame, struct strbuf *out
 		strbuf_printf(out, "+0x%" PRIx64, frame->offset);
 		if (frame->size_bytes)
 			strbuf_printf(out, "/0x%" PRIx64, frame->size_bytes);
-	} else {
+	} else if (frame->ip) {
 		strbuf_printf(out, "0x%" PRIx64, frame->ip);
+	} else {
+		strbuf_char(out, '?');
 	}
 	strbuf_str(out, " [");
 	if (file.len)

@@ -69,8 +69,9 @@ void render_frames(const struct caller *frames, uint32_t cnt, const char *betwee
 		   struct strbuf *out);
 
 /*
- * render_user_stack - append a user stack, @between its places: "main+0x3f/0x52 [client]", "0x7f12a1b2c3d4 [libx.so+0x1234
- * BUILD-ID]", "0x7f12a1b2c3d4 [unknown]"; "?" for none.
+ * render_user_stack - append a user stack, @between its places: "main+0x3f/0x52 [client]", "0x7f12a1b2c3d4
+ * [libx.so+0x1234 BUILD-ID]", with a hidden address "? [libx.so+0x1234 BUILD-ID]", "0x7f12a1b2c3d4 [unknown]"; "?" for
+ * none.
  */
 void render_user_stack(const struct user_stack *stack, const char *between, struct strbuf *out);
 

@@ -549,8 +549,9 @@ const struct opt_def opt_defs[] = {
 	  "Write results as this kernel does: 7.2 (the default: /* ret=-22 */, bool and enum by name) or 6.1, 6.12 "
 	  "(/* = -22 */)." },
 	{ 0, "pointers", NULL, FLAG(pointers), SHOWS,
-	  "Print the kernel addresses in arguments and results. Root sees them anyway unless kernel.kptr_restrict "
-	  "is 2; otherwise a number replaces each address, the same one everywhere." },
+	  "Print the kernel addresses in arguments and results, and those in the files of user stacks. Root sees them "
+	  "anyway unless kernel.kptr_restrict is 2; otherwise a number replaces each address of the kernel, the same "
+	  "one everywhere, and user stacks have offsets alone." },
 	{ 0, "format", "NAME",
 	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)),
 	  SHOWS | SUMS | PRINTS, FORMATS_HELP },

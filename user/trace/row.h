@@ -95,7 +95,7 @@ struct caller {
 
 /* A place in a user stack. */
 struct user_frame {
-	uint64_t ip;
+	uint64_t ip;         /* 0: hidden; file and offset are known */
 	uint64_t offset;     /* from the beginning of symbol; without one: in file */
 	uint64_t size_bytes; /* of symbol */
 	struct text symbol;  /* len 0: unknown */
