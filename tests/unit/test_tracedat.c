@@ -201,6 +201,36 @@ TEST(tracedat_long_pauses_and_many_pages)
 	strbuf_release(&out);
 }
 
+/* The comment that a trace of this text has, up to its NUL. */
+static void check_comment(const char *text, size_t len, const char *begin, size_t want_len,
+			  const char *end)
+{
+	const struct format_config config = { .kind = FORMAT_TRACEDAT, .spool_dir = "/tmp" };
+	const struct row row = { .kind = ROW_COMMENT, .time_ns = 900, .text = { text, len } };
+	const char *at;
+
+	file = made(&config, &row, 1);
+	at = memmem(file.ptr, file.len, begin, strlen(begin));
+	CHECK(at && strnlen(at, 2000) == want_len);
+	CHECK_STR(at + want_len - strlen(end), end);
+	strbuf_release(&file);
+}
+
+TEST(tracedat_marks_comments_that_it_cuts)
+{
+	char text[1001];
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "begin:", 6);
+	text[999] = 'y';
+	check_comment(text, 6, "begin:", 6, "begin:");
+	check_comment(text, 1000, "begin:", 1000, "xxxxy");
+	check_comment(text, 1001, "begin:", 1000, "xxxxx...");
+	text[500] = '\n'; /* takes more bytes as \x0a */
+	check_comment(text, 1000, "begin:", 1000, "xxxxx...");
+	check_comment(text, 997, "begin:", 1000, "xxxxx");
+}
+
 TEST(tracedat_without_a_place)
 {
 	const struct format_config config = { .kind = FORMAT_TRACEDAT,

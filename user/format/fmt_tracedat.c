@@ -392,7 +392,7 @@ static void dathead_write_v7(const struct dathead *head, struct strbuf *out)
 
 #define SYM_BASE         0xffffffff81000000u
 #define SYM_STEP         16
-#define COMMENT_MAX      1000
+#define COMMENT_MAX      1000 /* bytes; a longer one ends with "..." */
 
 struct common {
 	uint16_t type;
@@ -608,6 +608,8 @@ static void put_print(struct tracedat *dat, const struct calltask *task, uint32_
 
 	clean_add(&cleaned, text.ptr, text.len < COMMENT_MAX ? text.len : COMMENT_MAX, CLEAN_LINE);
 	len = cleaned.len < COMMENT_MAX ? (uint32_t)cleaned.len : COMMENT_MAX;
+	if (text.len > COMMENT_MAX || cleaned.len > COMMENT_MAX)
+		memcpy(bytes + len - strlen("..."), "...", strlen("..."));
 	event.common = common(DATHEAD_ID_PRINT, task);
 	event.ip = sym_address(task->call_cnt ? task->calls[task->call_cnt - 1].sym : NULL);
 	memcpy(event.buf, bytes, len);
