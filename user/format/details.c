@@ -481,8 +481,9 @@ uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 	return comment_cnt;
 }
 
-/* Events in flight have fewer; each takes some KiB. */
-#define USTACK_CNT_LIVE 16384u
+/* Events in flight have fewer. A frame takes 72 bytes, and processes choose names and paths. */
+#define USTACK_CNT_LIVE   16384u
+#define USTACK_BYTES_LIVE (128u << 20)
 
 /* 32 MiB: the values of some hundred thousand events in flight. */
 #define VALUES_WORD_CNT (1u << 22)
@@ -541,6 +542,8 @@ int details_init(struct details *dt, const struct details_want *want, const stru
 	err = values_new(&dt->values, VALUES_WORD_CNT);
 	if (!err && want->values & NFG_WANT_USTACK)
 		err = userstacks_new(&dt->ustacks, ks ? USTACK_CNT_LIVE : 0);
+	if (dt->ustacks && ks)
+		userstacks_limit(dt->ustacks, USTACK_BYTES_LIVE);
 	if (!err)
 		err = retaddr_new(&dt->callers, ks);
 	if (!err && (want->has_caller || want->has_stack) && retaddr_is_hidden(dt->callers))

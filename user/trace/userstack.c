@@ -1,16 +1,25 @@
 #include "trace/userstack.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
 
+/* A text of frames, which all of them share. */
+struct shared_text {
+	uint32_t refs;
+	uint32_t idx; /* of texts */
+	size_t len;
+	char bytes[];
+};
+
 struct kept_stack {
-	uint32_t nr;
+	uint32_t nr; /* 0: none is here any more */
 	bool is_given;
-	struct user_stack stack; /* its frames and their texts are one block of memory */
+	struct user_stack stack; /* its frames are its own, their texts are shared */
 };
 
 struct userstacks {
@@ -20,8 +29,18 @@ struct userstacks {
 	struct hash by_nr;
 	uint32_t last_nr; /* of userstacks_add */
 	uint32_t max;
-	size_t oldest; /* of kept, once it has max */
+	size_t next;   /* of kept: where the next one goes */
+	size_t oldest; /* of kept */
+	uint64_t bytes;
+	uint64_t bytes_max; /* 0: no limit */
+	struct shared_text **texts;
+	uint32_t text_cnt;
+	size_t text_cap;
+	struct hash by_text;
 };
+
+/* What a frame and a text take beside themselves: places in tables, and the allocator's own. */
+#define ENTRY_BYTES 48
 
 int userstacks_new(struct userstacks **out, uint32_t max)
 {
@@ -34,17 +53,6 @@ int userstacks_new(struct userstacks **out, uint32_t max)
 	return 0;
 }
 
-void userstacks_free(struct userstacks *us)
-{
-	if (!us)
-		return;
-	for (size_t i = 0; i < us->cnt; i++)
-		free((void *)us->kept[i].stack.frames);
-	free(us->kept);
-	hash_release(&us->by_nr);
-	free(us);
-}
-
 static struct kept_stack *stack_find(const struct userstacks *us, uint64_t nr)
 {
 	for (uint32_t at = 0, item; hash_next(&us->by_nr, hash_u64(nr), &at, &item);) {
@@ -54,75 +62,183 @@ static struct kept_stack *stack_find(const struct userstacks *us, uint64_t nr)
 	return NULL;
 }
 
-static size_t text_bytes(const struct user_frame *frame)
+/* ---- texts ---- */
+
+static uint64_t text_cost(size_t len)
 {
-	return frame->symbol.len + frame->file.len + frame->build_id.len;
+	return sizeof(struct shared_text) + len + ENTRY_BYTES;
 }
 
-static struct text text_copy(char **to, struct text from)
+static uint64_t text_hash(struct text text)
 {
-	struct text copy = text_keep(*to, from);
-
-	*to += from.len;
-	return copy;
+	return hash_bytes(text.ptr, text.len);
 }
 
-/* Return: whether there was memory. */
-static bool frames_copy(struct user_stack *to, const struct user_stack *from)
+static void text_drop(struct userstacks *us, struct text text)
 {
-	size_t bytes = from->frame_cnt * sizeof(*from->frames);
-	struct user_frame *frames;
-	char *at;
+	struct shared_text *shared;
+	struct shared_text *last;
 
-	for (uint32_t i = 0; i < from->frame_cnt; i++)
-		bytes += text_bytes(&from->frames[i]);
-	frames = malloc(bytes + 1);
-	if (!frames)
-		return false;
-	at = (char *)(frames + from->frame_cnt);
-	for (uint32_t i = 0; i < from->frame_cnt; i++) {
-		frames[i] = from->frames[i];
-		frames[i].symbol = text_copy(&at, frames[i].symbol);
-		frames[i].file = text_copy(&at, frames[i].file);
-		frames[i].build_id = text_copy(&at, frames[i].build_id);
+	if (!text.len)
+		return;
+	shared = (struct shared_text *)(void *)(text.ptr - offsetof(struct shared_text, bytes));
+	if (--shared->refs)
+		return;
+	hash_remove(&us->by_text, text_hash(text), shared->idx);
+	last = us->texts[--us->text_cnt];
+	if (last != shared) {
+		const uint64_t hash = text_hash((struct text){ last->bytes, last->len });
+
+		hash_remove(&us->by_text, hash, last->idx);
+		us->texts[shared->idx] = last;
+		last->idx = shared->idx;
+		hash_add(&us->by_text, hash, last->idx); /* there is room: one less than before */
 	}
+	us->bytes -= text_cost(text.len);
+	free(shared);
+}
+
+/* Make *@text a shared copy of itself; it is empty when there is no memory. Return: 0 or -ENOMEM. */
+static int text_share(struct userstacks *us, struct text *text)
+{
+	const struct text from = *text;
+	struct shared_text *shared;
+	uint64_t hash;
+
+	*text = (struct text){ 0 };
+	if (!from.len)
+		return 0;
+	hash = text_hash(from);
+	for (uint32_t at = 0, item; hash_next(&us->by_text, hash, &at, &item);) {
+		shared = us->texts[item];
+		*text = (struct text){ shared->bytes, shared->len };
+		if (text_equal(*text, from)) {
+			shared->refs++;
+			return 0;
+		}
+	}
+	*text = (struct text){ 0 };
+	shared = malloc(sizeof(*shared) + from.len);
+	if (!shared || VEC_RESERVE(us->texts, us->text_cap, us->text_cnt + 1u) ||
+	    hash_add(&us->by_text, hash, us->text_cnt)) {
+		free(shared);
+		return -ENOMEM;
+	}
+	*shared = (struct shared_text){ .refs = 1, .idx = us->text_cnt, .len = from.len };
+	*text = text_keep(shared->bytes, from);
+	us->texts[us->text_cnt++] = shared;
+	us->bytes += text_cost(from.len);
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+static uint64_t frames_cost(const struct user_stack *stack)
+{
+	return stack->frame_cnt * sizeof(*stack->frames) + ENTRY_BYTES;
+}
+
+static void frames_drop(struct userstacks *us, struct user_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		text_drop(us, stack->frames[i].symbol);
+		text_drop(us, stack->frames[i].file);
+		text_drop(us, stack->frames[i].build_id);
+	}
+	us->bytes -= frames_cost(stack);
+	free((void *)stack->frames);
+	*stack = (struct user_stack){ 0 };
+}
+
+/* Return: 0 or -ENOMEM. */
+static int frames_copy(struct userstacks *us, struct user_stack *to, const struct user_stack *from)
+{
+	struct user_frame *frames = malloc(from->frame_cnt * sizeof(*frames) + 1);
+	int err = 0;
+
+	if (!frames)
+		return -ENOMEM;
 	*to = *from;
 	to->frames = frames;
-	return true;
+	us->bytes += frames_cost(to);
+	for (uint32_t i = 0; i < from->frame_cnt; i++) {
+		frames[i] = from->frames[i];
+		/* all of them, so that what is dropped is ours */
+		err |= text_share(us, &frames[i].symbol);
+		err |= text_share(us, &frames[i].file);
+		err |= text_share(us, &frames[i].build_id);
+	}
+	if (err)
+		frames_drop(us, to);
+	return err ? -ENOMEM : 0;
 }
 
-/* Make room for one more. *idx: where in kept. Return: 0 or -ENOMEM. */
-static int make_room(struct userstacks *us, size_t *idx)
+static void stack_drop(struct userstacks *us, size_t idx)
 {
-	struct kept_stack *old;
+	struct kept_stack *kept = &us->kept[idx];
 
-	*idx = us->cnt;
-	if (!us->max || us->cnt < us->max)
+	hash_remove(&us->by_nr, hash_u64(kept->nr), (uint32_t)idx);
+	frames_drop(us, &kept->stack);
+	*kept = (struct kept_stack){ 0 };
+}
+
+static size_t after(const struct userstacks *us, size_t idx)
+{
+	return us->max ? (idx + 1) % us->max : idx + 1;
+}
+
+void userstacks_free(struct userstacks *us)
+{
+	if (!us)
+		return;
+	for (size_t i = 0; i < us->cnt; i++) {
+		if (us->kept[i].nr)
+			stack_drop(us, i);
+	}
+	free(us->kept);
+	free(us->texts);
+	hash_release(&us->by_nr);
+	hash_release(&us->by_text);
+	free(us);
+}
+
+void userstacks_limit(struct userstacks *us, uint64_t bytes)
+{
+	us->bytes_max = bytes;
+}
+
+/* Make room for one more at us->next. Return: 0 or -ENOMEM. */
+static int make_room(struct userstacks *us)
+{
+	if (us->next == us->cnt)
 		return VEC_RESERVE(us->kept, us->cap, us->cnt + 1);
-	*idx = us->oldest;
-	old = &us->kept[*idx];
-	hash_remove(&us->by_nr, hash_u64(old->nr), (uint32_t)*idx);
-	free((void *)old->stack.frames);
-	*old = (struct kept_stack){ 0 };
-	us->oldest = (us->oldest + 1) % us->max;
+	if (us->kept[us->next].nr) { /* all are there, and this is the oldest */
+		stack_drop(us, us->next);
+		us->oldest = after(us, us->next);
+	}
 	return 0;
 }
 
 int userstacks_put(struct userstacks *us, uint32_t nr, const struct user_stack *stack)
 {
 	struct kept_stack kept = { .nr = nr };
-	size_t idx;
+	const size_t idx = us->next;
 
 	if (!nr || stack_find(us, nr))
 		return 0;
-	if (!frames_copy(&kept.stack, stack))
+	if (frames_copy(us, &kept.stack, stack))
 		return -ENOMEM;
-	if (make_room(us, &idx) || hash_add(&us->by_nr, hash_u64(nr), (uint32_t)idx)) {
-		free((void *)kept.stack.frames);
+	if (make_room(us) || hash_add(&us->by_nr, hash_u64(nr), (uint32_t)idx)) {
+		frames_drop(us, &kept.stack);
 		return -ENOMEM;
 	}
 	us->kept[idx] = kept;
 	us->cnt += idx == us->cnt;
+	us->next = after(us, idx);
+	while (us->bytes_max && us->bytes > us->bytes_max && us->oldest != idx) {
+		stack_drop(us, us->oldest);
+		us->oldest = after(us, us->oldest);
+	}
 	return 0;
 }
 

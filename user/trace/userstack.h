@@ -16,6 +16,12 @@ struct userstacks;
 int userstacks_new(struct userstacks **out, uint32_t max);
 void userstacks_free(struct userstacks *us);
 
+/*
+ * userstacks_limit - keep only so many bytes, of the newest stacks: at least the last one. Frames share their texts, which
+ * count once. 0, as at first: no limit.
+ */
+void userstacks_limit(struct userstacks *us, uint64_t bytes);
+
 /* userstacks_add - keep a copy. Return: its number, never 0; 0: no memory. */
 uint32_t userstacks_add(struct userstacks *us, const struct user_stack *stack);
 
