@@ -37,6 +37,7 @@ static bool is_chunk(const uint8_t *at)
 	case CHUNK_PNTS:
 	case CHUNK_FLDS:
 	case CHUNK_SHOW:
+	case CHUNK_USTK:
 		return true;
 	default:
 		return false;
