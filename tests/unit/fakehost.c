@@ -95,9 +95,11 @@ void mountinfo_make(const char *content)
 void host_make(void)
 {
 	char dir[] = "/tmp/nfg-container-XXXXXX";
+	char real[PATH_MAX]; /* checked string functions ask for as much */
 
-	CHECK(mkdtemp(dir));
-	CHECK(realpath(dir, base));
+	CHECK(mkdtemp(dir) && realpath(dir, real));
+	CHECK(strlen(real) < sizeof(base));
+	memcpy(base, real, strlen(real) + 1);
 	atexit(base_remove);
 	snprintf(tree, sizeof(tree), "%s/cg", base);
 	snprintf(proc, sizeof(proc), "%s/proc", base);
