@@ -46,10 +46,16 @@ static uint32_t add(uint32_t nr, size_t symbol_len)
 	return got;
 }
 
+/* NULL: it has gone. */
+static const struct user_stack *kept(uint32_t nr)
+{
+	return userstacks_get(stacks, nr);
+}
+
 /* Whether stack @got is still there; if so, as add(@nr) made it. */
 static bool is_kept(uint32_t got, uint32_t nr, size_t symbol_len)
 {
-	const struct user_stack *stack = userstacks_get(stacks, got);
+	const struct user_stack *stack = kept(got);
 	char symbol[4097];
 
 	if (!stack)
@@ -75,8 +81,8 @@ TEST(equal_texts_are_kept_once)
 	for (uint32_t i = 0; i < 2; i++)
 		nrs[i] = add(i, 30);
 	CHECK(is_kept(nrs[0], 0, 30) && is_kept(nrs[1], 1, 30));
-	a = userstacks_get(stacks, nrs[0]);
-	b = userstacks_get(stacks, nrs[1]);
+	a = kept(nrs[0]);
+	b = kept(nrs[1]);
 	CHECK(a->frames[0].file.ptr == a->frames[1].file.ptr);
 	CHECK(a->frames[0].file.ptr == b->frames[0].file.ptr);
 	CHECK(a->frames[0].symbol.ptr == b->frames[0].symbol.ptr);
@@ -130,7 +136,7 @@ TEST(the_last_stack_is_kept_whatever_it_takes)
 	begin(1000, 1);
 	for (uint32_t i = 0; i < 5; i++) {
 		nr = add(i, 4000);
-		CHECK(is_kept(nr, i, 4000) && (i == 0 || !userstacks_get(stacks, nr - 1)));
+		CHECK(is_kept(nr, i, 4000) && (i == 0 || !kept(nr - 1)));
 	}
 	begin(1, 1);
 	for (uint32_t i = 0; i < 5; i++) {
