@@ -231,7 +231,7 @@ static void fake(const char *script)
 	setenv("PATH", with_fake, 1);
 }
 
-static int ask(struct addr2line *al, unsigned int timeout_ms, char *line, size_t size)
+static int ask(struct helper *al, unsigned int timeout_ms, char *line, size_t size)
 {
 	CHECK(!addr2line_fork(al, -1) && !addr2line_open(al, "/a file"));
 	return addr2line_ask(al, 0x12ab, timeout_ms, line, size);
@@ -239,7 +239,7 @@ static int ask(struct addr2line *al, unsigned int timeout_ms, char *line, size_t
 
 TEST(addr2line_is_asked_line_by_line)
 {
-	struct addr2line al;
+	struct helper al;
 	char line[32];
 
 	fake("while read -r addr; do echo \"$1$2 $addr\"; done");
@@ -249,20 +249,20 @@ TEST(addr2line_is_asked_line_by_line)
 	CHECK_STR(line, "-e/a file 0");
 	CHECK(!addr2line_ask(&al, 7, 20000, line, sizeof(line)));
 	CHECK_STR(line, "-e/a file 0x7");
-	addr2line_end(&al);
+	helper_end(&al);
 	remove_dir();
 }
 
 /* What comes of asking a program that is no addr2line. */
 static void check_asked(const char *script, unsigned int timeout_ms, int want)
 {
-	struct addr2line al;
+	struct helper al;
 	char line[32];
 
 	fake(script);
 	CHECK(ask(&al, timeout_ms, line, sizeof(line)) == want);
 	CHECK(want != -EPIPE || addr2line_ask(&al, 1, timeout_ms, line, sizeof(line)) == want);
-	addr2line_end(&al);
+	helper_end(&al);
 	remove_dir();
 }
 
@@ -283,10 +283,10 @@ TEST_ONE(addr2line_that_prints_too_much_keeps_nobody,
 /* Nobody opened anything: it ends with us, or when told. */
 TEST(addr2line_without_a_file_ends)
 {
-	struct addr2line al;
+	struct helper al;
 
 	CHECK(!addr2line_fork(&al, -1));
-	addr2line_end(&al);
+	helper_end(&al);
 	CHECK(!al.pid);
 }
 

@@ -3,15 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/privdrop.h"
 
 #define PATH_DEFAULT "/bin:/usr/bin" /* as in execvp */
@@ -121,6 +124,122 @@ void child_release(struct child *ch)
 		close(ch->fail_fd);
 	ch->go_fd = -1;
 	ch->fail_fd = -1;
+}
+
+/* ---- processes beside this one ---- */
+
+#define LOOK_MS 200 /* until a signal is noticed */
+
+/* Close all other descriptors, such as a pager's pipe. */
+static void keep_only(int in_fd, int out_fd, int file_fd)
+{
+	const int first_free = HELPER_FILE_FD + 1;
+	int null_fd;
+
+	/* the descriptors may have any numbers, also the target ones */
+	in_fd = fcntl(in_fd, F_DUPFD, first_free);
+	out_fd = fcntl(out_fd, F_DUPFD, first_free);
+	file_fd = file_fd < 0 ? -1 : fcntl(file_fd, F_DUPFD, first_free);
+	null_fd = open("/dev/null", O_WRONLY);
+	if (in_fd < 0 || out_fd < 0 || null_fd < 0 || dup2(null_fd, STDERR_FILENO) < 0 ||
+	    dup2(in_fd, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0)
+		_exit(126);
+	closefrom(file_fd >= 0 && dup2(file_fd, HELPER_FILE_FD) >= 0 ? first_free : HELPER_FILE_FD);
+}
+
+static void helper_begin(int in_fd, int out_fd, int file_fd, pid_t parent)
+{
+	signals_restore();
+	/* Survive Ctrl-C: rows drained afterwards still need answers. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	keep_only(in_fd, out_fd, file_fd);
+}
+
+int helper_fork(struct helper *h, int file_fd, void (*run)(void *ctx), void *ctx)
+{
+	const pid_t parent = getpid();
+	int answer[2];
+	int ask[2];
+	int err;
+
+	*h = HELPER_NONE;
+	if (pipe2(ask, O_CLOEXEC))
+		return -errno;
+	if (pipe2(answer, O_CLOEXEC)) {
+		err = -errno;
+		close(ask[0]);
+		close(ask[1]);
+		return err;
+	}
+	signals_ignore_writes();
+	fflush(NULL);
+	h->pid = fork();
+	if (!h->pid) {
+		helper_begin(ask[0], answer[1], file_fd, parent);
+		run(ctx);
+		_exit(0);
+	}
+	err = h->pid < 0 ? -errno : 0;
+	if (err)
+		h->pid = 0;
+	close(ask[0]);
+	close(answer[1]);
+	h->ask_fd = ask[1];
+	h->answer_fd = answer[0];
+	return err;
+}
+
+/* One question at a time, so the pipe always has room. */
+int helper_ask(const struct helper *h, const void *bytes, size_t len)
+{
+	ssize_t done;
+
+	do
+		done = write(h->ask_fd, bytes, len);
+	while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return -errno;
+	return (size_t)done == len ? 0 : -EPIPE;
+}
+
+int helper_wait(const struct helper *h, uint64_t end_ns, int stop_cnt)
+{
+	struct pollfd pfd = { .fd = h->answer_fd, .events = POLLIN };
+
+	while (*signals_stop_cnt == stop_cnt) {
+		const int64_t left_ms = (int64_t)(end_ns - host_time_ns()) / 1000000;
+		/* a signal may arrive just before poll */
+		int cnt = poll(&pfd, 1,
+			       left_ms < 0         ? 0
+			       : left_ms < LOOK_MS ? (int)left_ms
+						   : LOOK_MS);
+
+		if (cnt > 0)
+			return 0;
+		if (cnt < 0 && errno != EINTR)
+			return -errno;
+		if (left_ms <= 0)
+			return -ETIMEDOUT;
+	}
+	return -EINTR;
+}
+
+void helper_end(struct helper *h)
+{
+	if (h->ask_fd >= 0)
+		close(h->ask_fd);
+	if (h->answer_fd >= 0)
+		close(h->answer_fd);
+	if (h->pid > 0) {
+		kill(h->pid, SIGKILL);
+		while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	*h = HELPER_NONE;
 }
 
 /* ---- signals ---- */

@@ -2,6 +2,8 @@
 #define NFG_BASE_CHILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct runas;
@@ -38,6 +40,42 @@ int child_exit_code(const struct child *ch);
 
 /* child_release - end the process if its command never started; a running command goes on. */
 void child_release(struct child *ch);
+
+/* ---- processes beside this one ---- */
+
+/*
+ * A process of our own that answers over two pipes, its standard input and output, so that input from others is parsed
+ * apart from the tracer. It ignores Ctrl-C, and ends when we end.
+ */
+struct helper {
+	pid_t pid;  /* 0: none */
+	int ask_fd; /* ours to write to */
+	int answer_fd;
+};
+
+#define HELPER_NONE    ((struct helper){ .ask_fd = -1, .answer_fd = -1 })
+#define HELPER_FILE_FD 3
+
+/*
+ * helper_fork - start the process, which runs @run and ends. It has only the two pipes, and @file_fd as HELPER_FILE_FD;
+ * -1: none. @run gives up the privileges it does not need.
+ *
+ * From then on writes to a closed pipe are errors (signals_ignore_writes). Return: 0 or -errno. Call helper_end in both
+ * cases.
+ */
+int helper_fork(struct helper *h, int file_fd, void (*run)(void *ctx), void *ctx);
+
+/* helper_ask - write a question, which is shorter than what a pipe holds. Return: 0, -EPIPE or another -errno. */
+int helper_ask(const struct helper *h, const void *bytes, size_t len);
+
+/*
+ * helper_wait - wait until host_time_ns() is @end_ns for something to read, or the end. Return: 0; -ETIMEDOUT; -EINTR:
+ * Ctrl-C was pressed since *signals_stop_cnt was @stop_cnt; or another -errno.
+ */
+int helper_wait(const struct helper *h, uint64_t end_ns, int stop_cnt);
+
+/* helper_end - terminate it and wait for it. */
+void helper_end(struct helper *h);
 
 /* ---- signal handling of this program and its command ---- */
 

@@ -5,14 +5,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gelf.h>
@@ -368,7 +364,7 @@ struct answer {
 
 struct srcline {
 	struct vmlinux *vm; /* NULL: none yet */
-	struct addr2line addr2line;
+	struct helper addr2line;
 	struct answer *answers;
 	size_t answer_cnt;
 	size_t answer_cap;
@@ -428,7 +424,7 @@ static void srcline_say_missing(const char *release, const struct strbuf *looked
 static void end(struct srcline *sl)
 {
 	sl->is_over = true;
-	addr2line_end(&sl->addr2line);
+	helper_end(&sl->addr2line);
 }
 
 static void say_ended(struct srcline *sl, int err)
@@ -668,7 +664,7 @@ int srcline_new(struct srcline **out, const char *path)
 
 	if (!sl)
 		return -ENOMEM;
-	sl->addr2line = (struct addr2line){ .ask_fd = -1, .answer_fd = -1 };
+	sl->addr2line = HELPER_NONE;
 	if (path)
 		err = open_named(sl, path);
 	if (err) {
@@ -696,7 +692,7 @@ void srcline_free(struct srcline *sl)
 {
 	if (!sl)
 		return;
-	addr2line_end(&sl->addr2line);
+	helper_end(&sl->addr2line);
 	vmlinux_free(sl->vm);
 	for (size_t i = 0; i < sl->answer_cnt; i++) {
 		free((char *)sl->answers[i].place.ptr);
@@ -711,8 +707,6 @@ void srcline_free(struct srcline *sl)
 
 /* LLVM's reads only the needed parts of a vmlinux, binutils' reads everything in front of them. */
 static const char *const programs[] = { "llvm-addr2line", "addr2line" };
-#define FILE_FD     3   /* ADDR2LINE_INHERITED */
-#define LOOK_MS     200 /* until a signal is noticed */
 #define PROGRAM_CNT (sizeof(programs) / sizeof(programs[0]))
 
 int addr2line_find(void)
@@ -738,40 +732,16 @@ static bool read_path(char *path, size_t size)
 	return false;
 }
 
-/* Close all other descriptors, such as a pager's pipe. */
-static void keep_only(int in_fd, int out_fd, int file_fd)
-{
-	const int first_free = FILE_FD + 1;
-	int null_fd;
-
-	/* the descriptors may have any numbers, also the target ones */
-	in_fd = fcntl(in_fd, F_DUPFD, first_free);
-	out_fd = fcntl(out_fd, F_DUPFD, first_free);
-	file_fd = file_fd < 0 ? -1 : fcntl(file_fd, F_DUPFD, first_free);
-	null_fd = open("/dev/null", O_WRONLY);
-	if (in_fd < 0 || out_fd < 0 || null_fd < 0 || dup2(null_fd, STDERR_FILENO) < 0 ||
-	    dup2(in_fd, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0)
-		_exit(126);
-	closefrom(file_fd >= 0 && dup2(file_fd, FILE_FD) >= 0 ? first_free : FILE_FD);
-}
-
-static void srcline_run(int in_fd, int out_fd, int file_fd, pid_t parent)
+static void srcline_run(void *ctx)
 {
 	char path[PATH_MAX];
 
-	signals_restore();
-	/* Survive Ctrl-C: rows drained afterwards still need source lines. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-	keep_only(in_fd, out_fd, file_fd);
+	(void)ctx;
 	privdrop_all();
 	/* do not wait for downloads of files that this host lacks */
 	unsetenv("DEBUGINFOD_URLS");
 	if (!read_path(path, sizeof(path)))
-		_exit(0);
+		return;
 	for (size_t i = 0; i < PROGRAM_CNT; i++)
 		execlp(programs[i], programs[i], "-e", path, (char *)NULL);
 	_exit(127);
@@ -779,92 +749,22 @@ static void srcline_run(int in_fd, int out_fd, int file_fd, pid_t parent)
 
 /* ---- in our process ---- */
 
-int addr2line_fork(struct addr2line *al, int fd)
+int addr2line_fork(struct helper *al, int fd)
 {
-	const pid_t parent = getpid();
-	int answer[2];
-	int ask[2];
-	int err;
-
-	*al = (struct addr2line){ .ask_fd = -1, .answer_fd = -1 };
-	if (pipe2(ask, O_CLOEXEC))
-		return -errno;
-	if (pipe2(answer, O_CLOEXEC)) {
-		err = -errno;
-		close(ask[0]);
-		close(ask[1]);
-		return err;
-	}
-	signals_ignore_writes();
-	fflush(NULL);
-	al->pid = fork();
-	if (!al->pid)
-		srcline_run(ask[0], answer[1], fd, parent);
-	err = al->pid < 0 ? -errno : 0;
-	if (err)
-		al->pid = 0;
-	close(ask[0]);
-	close(answer[1]);
-	al->ask_fd = ask[1];
-	al->answer_fd = answer[0];
-	return err;
+	return helper_fork(al, fd, srcline_run, NULL);
 }
 
-/* addr2line reads one short line at a time, so the pipe always has room. */
-static int srcline_write_all(int fd, const char *bytes, size_t len)
-{
-	ssize_t done;
-
-	do
-		done = write(fd, bytes, len);
-	while (done < 0 && errno == EINTR);
-	if (done < 0)
-		return -errno;
-	return (size_t)done == len ? 0 : -EPIPE;
-}
-
-int addr2line_open(struct addr2line *al, const char *path)
+int addr2line_open(struct helper *al, const char *path)
 {
 	const size_t size = strlen(path) + 1;
 
-	return size > PATH_MAX ? -ENAMETOOLONG : srcline_write_all(al->ask_fd, path, size);
+	return size > PATH_MAX ? -ENAMETOOLONG : helper_ask(al, path, size);
 }
 
-static int64_t now_ms(void)
-{
-	return (int64_t)(host_time_ns() / 1000000);
-}
-
-/*
- * Return: 0: there is something to read, or the end; -EINTR: Ctrl-C was pressed since @stop_cnt was read; or another
- * -errno.
- */
-static int wait_until(int fd, int64_t end_ms, int stop_cnt)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-
-	while (*signals_stop_cnt == stop_cnt) {
-		const int64_t left_ms = end_ms - now_ms();
-		/* a signal may arrive just before poll */
-		int cnt = poll(&pfd, 1,
-			       left_ms < 0         ? 0
-			       : left_ms < LOOK_MS ? (int)left_ms
-						   : LOOK_MS);
-
-		if (cnt > 0)
-			return 0;
-		if (cnt < 0 && errno != EINTR)
-			return -errno;
-		if (now_ms() >= end_ms)
-			return -ETIMEDOUT;
-	}
-	return -EINTR;
-}
-
-int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, char *line,
+int addr2line_ask(struct helper *al, uint64_t addr, unsigned int timeout_ms, char *line,
 		  size_t size)
 {
-	const int64_t end_ms = now_ms() + timeout_ms;
+	const uint64_t end_ns = host_time_ns() + timeout_ms * 1000000ull;
 	const int stop_cnt = *signals_stop_cnt;
 	char question[24];
 	size_t len = 0;
@@ -872,11 +772,11 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 	int err;
 
 	snprintf(question, sizeof(question), "0x%" PRIx64 "\n", addr);
-	err = srcline_write_all(al->ask_fd, question, strlen(question));
+	err = helper_ask(al, question, strlen(question));
 	while (!err) {
 		ssize_t got;
 
-		err = wait_until(al->answer_fd, end_ms, stop_cnt);
+		err = helper_wait(al, end_ns, stop_cnt);
 		if (err)
 			return err;
 		got = read(al->answer_fd, part, sizeof(part));
@@ -892,22 +792,8 @@ int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, 
 				line[len++] = part[i];
 		}
 		/* addr2line writes without end */
-		if (now_ms() >= end_ms)
+		if (host_time_ns() >= end_ns)
 			err = -ETIMEDOUT;
 	}
 	return err;
-}
-
-void addr2line_end(struct addr2line *al)
-{
-	if (al->ask_fd >= 0)
-		close(al->ask_fd);
-	if (al->answer_fd >= 0)
-		close(al->answer_fd);
-	if (al->pid > 0) {
-		kill(al->pid, SIGKILL);
-		while (waitpid(al->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	*al = (struct addr2line){ .ask_fd = -1, .answer_fd = -1 };
 }

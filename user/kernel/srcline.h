@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "base/child.h"
 #include "base/strbuf.h"
 
 /*
@@ -107,35 +107,27 @@ int vmlinux_locate(struct vmlinux **out, const char *root, const char *release,
 
 /* ---- addr2line in a separate process ---- */
 
-/*
- * An addr2line in a separate process, which answers one address after the other over two pipes: llvm-addr2line or, if
- * that is not installed, the one from binutils. It has no capabilities, ignores Ctrl-C, and ends when we end.
- */
-struct addr2line {
-	pid_t pid;  /* 0: none */
-	int ask_fd; /* ours to write to */
-	int answer_fd;
-};
-
 /* addr2line_find - whether an addr2line is installed. Return: 0 or -ENOENT. */
 int addr2line_find(void);
 
-/* The path of the inherited file in that process. */
+/* The path of the inherited file in that process (HELPER_FILE_FD). */
 #define ADDR2LINE_INHERITED "/proc/self/fd/3"
 
 /*
- * addr2line_fork - create the process, before privdrop forbids execve. It waits for addr2line_open.
+ * addr2line_fork - create a process that answers one address after the other, before privdrop forbids execve:
+ * llvm-addr2line or, if that is not installed, the one from binutils. It has no capabilities, and waits for
+ * addr2line_open.
  *
  * @fd: a file for it to inherit, needed if only capabilities give access to its directory; -1: none.
- * Return: 0 or -errno. Call addr2line_end in both cases.
+ * Return: 0 or -errno. Call helper_end in both cases.
  */
-int addr2line_fork(struct addr2line *al, int fd);
+int addr2line_fork(struct helper *al, int fd);
 
 /*
  * addr2line_open - let it read the object at @path. Return: 0 or -errno; an unusable file shows only in
  * addr2line_ask.
  */
-int addr2line_open(struct addr2line *al, const char *path);
+int addr2line_open(struct helper *al, const char *path);
 
 /*
  * addr2line_ask - the line for @addr, an address in the object: "net/socket.c:2104", "??:0".
@@ -144,10 +136,7 @@ int addr2line_open(struct addr2line *al, const char *path);
  * the process has ended; -EPROTO: it printed more than a line; -EINTR: a signal that ends the trace arrived; or another
  * -errno. After an error it is unusable.
  */
-int addr2line_ask(struct addr2line *al, uint64_t addr, unsigned int timeout_ms, char *line,
+int addr2line_ask(struct helper *al, uint64_t addr, unsigned int timeout_ms, char *line,
 		  size_t size);
-
-/* addr2line_end - terminate it and wait for it. */
-void addr2line_end(struct addr2line *al);
 
 #endif
