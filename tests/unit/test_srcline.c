@@ -47,7 +47,7 @@ TEST(the_build_id_is_found_among_notes)
 		9, 9, 0, 0, /**/
 		4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0,   0xab, 0xcd, 0xef, 0
 	};
-	struct vmlinux_id id = vmlinux_parse_notes(notes, sizeof(notes));
+	struct vmlinux_id id = vmlinux_parse_notes(notes, sizeof(notes), 4);
 
 	CHECK(id.len == 3 && !memcmp(id.bytes, "\xab\xcd\xef", 3));
 	/* wherever it is cut, nothing behind it is read */
@@ -56,7 +56,7 @@ TEST(the_build_id_is_found_among_notes)
 
 		CHECK(copy);
 		memcpy(copy, notes, len);
-		CHECK(!vmlinux_parse_notes(copy, len).len);
+		CHECK(!vmlinux_parse_notes(copy, len, 4).len);
 		free(copy);
 	}
 }

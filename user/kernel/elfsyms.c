@@ -1,18 +1,36 @@
 #include "kernel/elfsyms.h"
 
+#include <elf.h>
 #include <errno.h>
-#include <gelf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/vec.h"
+#include "kernel/srcline.h"
 
-/* Files with more are not read further: chromium has half a million functions. */
-#define FUNC_CNT_MAX      (4u << 20)
-#define SECTION_BYTES_MAX (512u << 20)
-#define NAME_BYTES_MAX    1023u
-#define BUILD_ID_MAX      64u
+/*
+ * What is read of a file, which may be made to take long: of one that has more, no names of that kind. chromium has half
+ * a million functions; the names of a program with debug symbols take some 100 MB.
+ */
+#define SEGMENT_CNT_MAX   256u
+#define SECTION_CNT_MAX   SHN_LORESERVE
+#define NOTES_BYTES_MAX   (64u << 10)
+#define SYMBOL_CNT_MAX    (4u << 20)
+#define FUNC_CNT_MAX      (1u << 20)
+#define STRINGS_BYTES_MAX (128u << 20)
+
+/* A file or a copy of one in memory, whose numbers may be anything. */
+struct image {
+	const char *bytes; /* NULL: fd */
+	uint64_t size_bytes;
+	int fd;
+	bool is_narrow; /* of 32 bits */
+	bool is_thumb;  /* bit 0 of an address says so on 32-bit arm */
+	Elf64_Shdr *sections;
+	uint32_t section_cnt;
+};
 
 /* A part of the file that is mapped. */
 struct segment {
@@ -25,149 +43,246 @@ struct elf_func {
 	uint64_t addr;
 	uint64_t size_bytes;
 	uint64_t limit; /* without a size: the end of its section */
-	uint32_t name;  /* of names.ptr */
+	uint32_t name;  /* of names */
 	uint8_t rank;   /* of several names for one address, the one with the lowest */
 };
 
 struct elfsyms {
-	struct segment *segments;
-	size_t segment_cnt;
-	size_t segment_cap;
+	struct segment segments[SEGMENT_CNT_MAX];
+	uint32_t segment_cnt;
 	struct elf_func *funcs; /* by address, which differ */
 	size_t func_cnt;
 	size_t func_cap;
-	struct strbuf names; /* each ends with a NUL */
-	char build_id[2 * BUILD_ID_MAX];
+	char *names; /* the string sections, each with a NUL behind it */
+	size_t names_bytes;
+	char build_id[2 * VMLINUX_ID_MAX];
 	size_t build_id_len;
 };
 
-static int read_segments(struct elfsyms *es, Elf *elf)
+/* ---- the file ---- */
+
+/* Return: 0; -ENOEXEC: it has not so many bytes there. */
+static int read_at(const struct image *im, uint64_t offset, void *to, size_t len)
 {
-	size_t cnt;
-
-	if (elf_getphdrnum(elf, &cnt))
+	if (offset > im->size_bytes || len > im->size_bytes - offset)
 		return -ENOEXEC;
-	for (size_t i = 0; i < cnt; i++) {
-		GElf_Phdr head;
+	if (im->bytes) {
+		memcpy(to, im->bytes + offset, len);
+		return 0;
+	}
+	for (size_t done = 0; done < len;) {
+		ssize_t got = pread(im->fd, (char *)to + done, len - done, (off_t)(offset + done));
 
-		if (!gelf_getphdr(elf, (int)i, &head))
+		if (got <= 0)
 			return -ENOEXEC;
-		if (head.p_type != PT_LOAD)
-			continue;
-		if (VEC_RESERVE(es->segments, es->segment_cap, es->segment_cnt + 1))
-			return -ENOMEM;
-		es->segments[es->segment_cnt++] =
-			(struct segment){ head.p_offset, head.p_filesz, head.p_vaddr };
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+#define EHDR_OF(n)                                     \
+	((Elf64_Ehdr){ .e_machine = (n).e_machine,     \
+		       .e_phoff = (n).e_phoff,         \
+		       .e_shoff = (n).e_shoff,         \
+		       .e_phentsize = (n).e_phentsize, \
+		       .e_phnum = (n).e_phnum,         \
+		       .e_shentsize = (n).e_shentsize, \
+		       .e_shnum = (n).e_shnum })
+#define PHDR_OF(n)                               \
+	((Elf64_Phdr){ .p_type = (n).p_type,     \
+		       .p_offset = (n).p_offset, \
+		       .p_vaddr = (n).p_vaddr,   \
+		       .p_filesz = (n).p_filesz, \
+		       .p_align = (n).p_align })
+#define SHDR_OF(n)                                 \
+	((Elf64_Shdr){ .sh_type = (n).sh_type,     \
+		       .sh_addr = (n).sh_addr,     \
+		       .sh_offset = (n).sh_offset, \
+		       .sh_size = (n).sh_size,     \
+		       .sh_link = (n).sh_link,     \
+		       .sh_entsize = (n).sh_entsize })
+#define SYM_OF(n)                               \
+	((Elf64_Sym){ .st_name = (n).st_name,   \
+		      .st_info = (n).st_info,   \
+		      .st_shndx = (n).st_shndx, \
+		      .st_value = (n).st_value, \
+		      .st_size = (n).st_size })
+
+/* Read @cnt structures of the file's class as those of 64 bits. @type: Ehdr, Phdr, Shdr or Sym; @to: room for them. */
+#define READ_ITEMS(im, type, OF, offset, to, cnt)                                     \
+	({                                                                            \
+		int err_ = read_at((im), (offset), (to),                              \
+				   (cnt) * ((im)->is_narrow ? sizeof(Elf32_##type)    \
+							    : sizeof(Elf64_##type))); \
+		/* the last one first: it is wider than what it was read as */        \
+		for (size_t i_ = (cnt); !err_ && (im)->is_narrow && i_--;) {          \
+			Elf32_##type narrow_;                                         \
+			memcpy(&narrow_, (const char *)(to) + i_ * sizeof(narrow_),   \
+			       sizeof(narrow_));                                      \
+			(to)[i_] = OF(narrow_);                                       \
+		}                                                                     \
+		err_;                                                                 \
+	})
+
+#define ITEM_BYTES(im, type) ((im)->is_narrow ? sizeof(Elf32_##type) : sizeof(Elf64_##type))
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define OUR_ORDER ELFDATA2LSB
+#else
+#define OUR_ORDER ELFDATA2MSB
+#endif
+
+static int read_head(struct image *im, Elf64_Ehdr *head)
+{
+	unsigned char ident[EI_NIDENT];
+	int err = read_at(im, 0, ident, sizeof(ident));
+
+	if (err || memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != OUR_ORDER ||
+	    (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64))
+		return -ENOEXEC;
+	im->is_narrow = ident[EI_CLASS] == ELFCLASS32;
+	err = READ_ITEMS(im, Ehdr, EHDR_OF, 0, head, 1);
+	im->is_thumb = !err && head->e_machine == EM_ARM;
+	return err;
+}
+
+/* A file may have no section headers, or any that cannot be read: then it has no symbols. Return: 0 or -ENOMEM. */
+static int read_sections(struct image *im, const Elf64_Ehdr *head)
+{
+	if (!head->e_shnum || head->e_shnum >= SECTION_CNT_MAX ||
+	    head->e_shentsize != ITEM_BYTES(im, Shdr))
+		return 0;
+	im->sections = malloc(head->e_shnum * sizeof(*im->sections));
+	if (!im->sections)
+		return -ENOMEM;
+	if (!READ_ITEMS(im, Shdr, SHDR_OF, head->e_shoff, im->sections, head->e_shnum))
+		im->section_cnt = head->e_shnum;
+	return 0;
+}
+
+/* ---- its parts ---- */
+
+/* A stripped file may lack sections, but no linker leaves the note out of the segments. */
+static void read_notes(struct elfsyms *es, const struct image *im, const Elf64_Phdr *head)
+{
+	char notes[NOTES_BYTES_MAX];
+	struct vmlinux_id id;
+
+	if (head->p_filesz > sizeof(notes) ||
+	    read_at(im, head->p_offset, notes, (size_t)head->p_filesz))
+		return;
+	id = vmlinux_parse_notes(notes, (size_t)head->p_filesz, head->p_align == 8 ? 8 : 4);
+	for (size_t i = 0; i < id.len; i++) {
+		es->build_id[2 * i] = digit_hex[id.bytes[i] >> 4];
+		es->build_id[2 * i + 1] = digit_hex[id.bytes[i] & 15];
+	}
+	es->build_id_len = 2 * id.len;
+}
+
+static int read_segments(struct elfsyms *es, const struct image *im, const Elf64_Ehdr *head)
+{
+	Elf64_Phdr heads[SEGMENT_CNT_MAX];
+
+	if (head->e_phnum > SEGMENT_CNT_MAX || head->e_phentsize != ITEM_BYTES(im, Phdr) ||
+	    READ_ITEMS(im, Phdr, PHDR_OF, head->e_phoff, heads, head->e_phnum))
+		return -ENOEXEC;
+	for (uint32_t i = 0; i < head->e_phnum; i++) {
+		if (heads[i].p_type == PT_LOAD)
+			es->segments[es->segment_cnt++] =
+				(struct segment){ heads[i].p_offset, heads[i].p_filesz,
+						  heads[i].p_vaddr };
+		if (heads[i].p_type == PT_NOTE && !es->build_id_len)
+			read_notes(es, im, &heads[i]);
 	}
 	return es->segment_cnt ? 0 : -ENOEXEC;
 }
 
 /* Names as the linker's users know them come first: connect before __connect, global before local. */
-static uint8_t rank_of(const GElf_Sym *sym, const char *name)
+static uint8_t rank_of(const Elf64_Sym *sym, const char *name)
 {
-	const uint8_t bind = GELF_ST_BIND(sym->st_info);
+	const uint8_t bind = ELF64_ST_BIND(sym->st_info);
 
 	return (uint8_t)((*name == '_') + 2 * (bind == STB_LOCAL));
 }
 
-static int add_func(struct elfsyms *es, const GElf_Sym *sym, const char *name, uint64_t limit)
+/*
+ * Add the symbol if it is a function that the file has. Local ones without a size are marks of the compiler's startup
+ * code, and say nothing about what follows them. @strings: where its names begin, of es->names.
+ */
+static int take_symbol(struct elfsyms *es, const struct image *im, size_t strings, Elf64_Sym sym)
 {
-	if (es->func_cnt >= FUNC_CNT_MAX || es->names.len > UINT32_MAX - NAME_BYTES_MAX - 1)
+	const uint8_t type = ELF64_ST_TYPE(sym.st_info);
+	const Elf64_Shdr *section;
+	const char *name;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF ||
+	    sym.st_shndx >= im->section_cnt || !sym.st_value ||
+	    (!sym.st_size && ELF64_ST_BIND(sym.st_info) == STB_LOCAL) ||
+	    sym.st_name >= es->names_bytes - strings || es->func_cnt >= FUNC_CNT_MAX)
+		return 0;
+	section = &im->sections[sym.st_shndx];
+	name = es->names + strings + sym.st_name;
+	if (!*name)
 		return 0;
 	if (VEC_RESERVE(es->funcs, es->func_cap, es->func_cnt + 1))
 		return -ENOMEM;
 	es->funcs[es->func_cnt++] = (struct elf_func){
-		.addr = sym->st_value,
-		.size_bytes = sym->st_size,
-		.limit = limit,
-		.name = (uint32_t)es->names.len,
-		.rank = rank_of(sym, name),
+		.addr = im->is_thumb ? sym.st_value & ~1ull : sym.st_value,
+		.size_bytes = sym.st_size,
+		.limit = section->sh_addr + section->sh_size,
+		.name = (uint32_t)(strings + sym.st_name),
+		.rank = rank_of(&sym, name),
 	};
-	strbuf_add(&es->names, name, strnlen(name, NAME_BYTES_MAX));
-	strbuf_char(&es->names, '\0');
-	return strbuf_ok(&es->names) ? 0 : -ENOMEM;
+	return 0;
 }
 
-/*
- * Add the symbol if it is a function that the file has. Local ones without a size are marks of the compiler's startup
- * code, and say nothing about what follows them. Bit 0 of a 32-bit arm address says that it is thumb. */
-static int take_symbol(struct elfsyms *es, Elf *elf, size_t strings, GElf_Sym *sym, bool is_thumb)
+/* Append the string section @link to the names. Return: 0; -ENOEXEC: there is none that can be read; -ENOMEM. */
+static int read_strings(struct elfsyms *es, const struct image *im, uint32_t link)
 {
-	const uint8_t type = GELF_ST_TYPE(sym->st_info);
-	Elf_Scn *section = elf_getscn(elf, sym->st_shndx);
-	GElf_Shdr head;
-	const char *name;
+	const Elf64_Shdr *head = link < im->section_cnt ? &im->sections[link] : NULL;
+	char *names;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF ||
-	    !sym->st_value || (!sym->st_size && GELF_ST_BIND(sym->st_info) == STB_LOCAL) ||
-	    !section || !gelf_getshdr(section, &head))
+	if (!head || head->sh_type != SHT_STRTAB || head->sh_offset > im->size_bytes ||
+	    head->sh_size > im->size_bytes - head->sh_offset ||
+	    head->sh_size > STRINGS_BYTES_MAX - es->names_bytes)
+		return -ENOEXEC;
+	names = realloc(es->names, es->names_bytes + (size_t)head->sh_size + 1);
+	if (!names)
+		return -ENOMEM;
+	es->names = names;
+	if (read_at(im, head->sh_offset, names + es->names_bytes, (size_t)head->sh_size))
+		return -ENOEXEC;
+	es->names_bytes += (size_t)head->sh_size + 1;
+	es->names[es->names_bytes - 1] = '\0';
+	return 0;
+}
+
+/* Add the functions of the first section of that type; no linker makes two. Return: 0 or -ENOMEM. */
+static int read_symbols(struct elfsyms *es, const struct image *im, uint32_t type)
+{
+	const size_t strings = es->names_bytes;
+	const size_t item_bytes = ITEM_BYTES(im, Sym);
+	const Elf64_Shdr *head = im->sections;
+	const Elf64_Shdr *stop = im->sections + im->section_cnt;
+	Elf64_Sym syms[1024];
+	size_t cnt;
+	int err;
+
+	while (head < stop && head->sh_type != type)
+		head++;
+	if (head == stop || head->sh_entsize != item_bytes)
 		return 0;
-	name = elf_strptr(elf, strings, sym->st_name);
-	if (!name || !*name)
-		return 0;
-	if (is_thumb)
-		sym->st_value &= ~1ull;
-	return add_func(es, sym, name, head.sh_addr + head.sh_size);
-}
-
-static int read_symbols(struct elfsyms *es, Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
-			bool is_thumb)
-{
-	const Elf_Data *data =
-		head->sh_size < SECTION_BYTES_MAX ? elf_getdata(section, NULL) : NULL;
-	size_t cnt = data && head->sh_entsize ? data->d_size / head->sh_entsize : 0;
-	int err = 0;
-
-	for (size_t i = 0; i < cnt && i < FUNC_CNT_MAX && !err; i++) {
-		GElf_Sym sym;
-
-		if (!gelf_getsym((Elf_Data *)data, (int)i, &sym))
-			break;
-		err = take_symbol(es, elf, head->sh_link, &sym, is_thumb);
+	err = read_strings(es, im, head->sh_link);
+	cnt = err ? 0 : (size_t)head->sh_size / item_bytes;
+	if (cnt > SYMBOL_CNT_MAX)
+		cnt = SYMBOL_CNT_MAX;
+	for (size_t done = 0, some; !err && done < cnt; done += some) {
+		some = cnt - done < ARRAY_SIZE(syms) ? cnt - done : ARRAY_SIZE(syms);
+		err = READ_ITEMS(im, Sym, SYM_OF, head->sh_offset + done * item_bytes, syms, some);
+		for (size_t i = 0; i < some && !err; i++)
+			err = take_symbol(es, im, strings, syms[i]);
 	}
-	return err;
-}
-
-static void read_build_id(struct elfsyms *es, const Elf_Data *data)
-{
-	GElf_Nhdr note;
-	size_t name;
-	size_t desc;
-
-	for (size_t at = 0, next; (next = gelf_getnote((Elf_Data *)data, at, &note, &name, &desc));
-	     at = next) {
-		const unsigned char *bytes = (const unsigned char *)data->d_buf + desc;
-
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
-		    memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) != 0 ||
-		    note.n_descsz > BUILD_ID_MAX)
-			continue;
-		for (size_t i = 0; i < note.n_descsz; i++) {
-			es->build_id[2 * i] = digit_hex[bytes[i] >> 4];
-			es->build_id[2 * i + 1] = digit_hex[bytes[i] & 15];
-		}
-		es->build_id_len = 2 * note.n_descsz;
-		return;
-	}
-}
-
-/* A stripped file may lack sections, but no linker leaves the note out of the segments. */
-static void find_build_id(struct elfsyms *es, Elf *elf)
-{
-	size_t cnt = 0;
-	GElf_Phdr head;
-
-	if (elf_getphdrnum(elf, &cnt))
-		return;
-	for (size_t i = 0; i < cnt && !es->build_id_len && gelf_getphdr(elf, (int)i, &head); i++) {
-		Elf_Data *data = NULL;
-
-		if (head.p_type == PT_NOTE && head.p_filesz < (1u << 20))
-			data = elf_getdata_rawchunk(elf, (int64_t)head.p_offset, head.p_filesz,
-						    head.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-		if (data)
-			read_build_id(es, data);
-	}
+	return err == -ENOMEM ? err : 0;
 }
 
 static int by_addr(const void *a, const void *b)
@@ -197,34 +312,29 @@ static void sort_funcs(struct elfsyms *es)
 	es->func_cnt = cnt;
 }
 
-static int read_elf(struct elfsyms *es, Elf *elf)
+static int read_elf(struct elfsyms *es, struct image *im)
 {
-	Elf_Scn *section = NULL;
-	GElf_Ehdr file;
-	GElf_Shdr head;
-	int err;
+	Elf64_Ehdr head;
+	int err = read_head(im, &head);
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &file))
-		return -ENOEXEC;
-	err = read_segments(es, elf);
 	if (!err)
-		find_build_id(es, elf);
-	while (!err && (section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, &head) &&
-		    (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM))
-			err = read_symbols(es, elf, section, &head, file.e_machine == EM_ARM);
-	}
+		err = read_segments(es, im, &head);
+	if (!err)
+		err = read_sections(im, &head);
+	if (!err)
+		err = read_symbols(es, im, SHT_SYMTAB);
+	if (!err)
+		err = read_symbols(es, im, SHT_DYNSYM);
+	free(im->sections);
 	sort_funcs(es);
 	return err;
 }
 
-static int elfsyms_read(struct elfsyms **out, Elf *elf)
+static int elfsyms_read(struct elfsyms **out, struct image *im)
 {
 	struct elfsyms *es = calloc(1, sizeof(*es));
-	int err = es ? read_elf(es, elf) : -ENOMEM;
+	int err = es ? read_elf(es, im) : -ENOMEM;
 
-	if (elf)
-		elf_end(elf);
 	if (err) {
 		elfsyms_free(es);
 		return err;
@@ -235,26 +345,38 @@ static int elfsyms_read(struct elfsyms **out, Elf *elf)
 
 int elfsyms_new(struct elfsyms **out, int fd)
 {
-	elf_version(EV_CURRENT);
+	struct image im = { .fd = fd };
+	struct stat st;
+
 	/* read, not mapped: who owns the file could cut it while it is mapped */
-	return elfsyms_read(out, elf_begin(fd, ELF_C_READ, NULL));
+	if (fstat(fd, &st) || st.st_size < 0)
+		return -ENOEXEC;
+	im.size_bytes = (uint64_t)st.st_size;
+	return elfsyms_read(out, &im);
 }
 
-int elfsyms_new_memory(struct elfsyms **out, const void *image, size_t bytes)
+int elfsyms_new_memory(struct elfsyms **out, const void *bytes, size_t size)
 {
-	elf_version(EV_CURRENT);
-	return elfsyms_read(out, elf_memory((char *)image, bytes));
+	struct image im = { .bytes = bytes, .size_bytes = size, .fd = -1 };
+
+	return elfsyms_read(out, &im);
 }
 
 void elfsyms_free(struct elfsyms *es)
 {
 	if (!es)
 		return;
-	free(es->segments);
 	free(es->funcs);
-	strbuf_release(&es->names);
+	free(es->names);
 	free(es);
 }
+
+size_t elfsyms_bytes(const struct elfsyms *es)
+{
+	return sizeof(*es) + es->func_cap * sizeof(*es->funcs) + es->names_bytes;
+}
+
+/* ---- places ---- */
 
 /* Functions may lie inside others, for handwritten code: how many to look back for one that reaches so far. */
 #define OUTER_CNT 16u
@@ -277,7 +399,7 @@ bool elfsyms_find(const struct elfsyms *es, uint64_t offset, bool is_return, str
 	bool is_mapped = false;
 	size_t cnt;
 
-	for (size_t i = 0; i < es->segment_cnt && !is_mapped; i++) {
+	for (uint32_t i = 0; i < es->segment_cnt && !is_mapped; i++) {
 		const struct segment *seg = &es->segments[i];
 
 		is_mapped = offset >= seg->offset && offset - seg->offset < seg->size_bytes;
@@ -289,11 +411,12 @@ bool elfsyms_find(const struct elfsyms *es, uint64_t offset, bool is_return, str
 	cnt = VEC_BISECT(i, es->func_cnt, es->funcs[i].addr <= addr);
 	for (size_t i = cnt; i && cnt - i < OUTER_CNT; i--) {
 		const struct elf_func *func = &es->funcs[i - 1];
+		const char *name = es->names + func->name;
 
 		if (!func_has(es, i - 1, addr))
 			continue;
 		*sym = (struct elfsym){
-			.name = text_from(es->names.ptr + func->name),
+			.name = { name, strnlen(name, ELFSYM_NAME_MAX) },
 			.offset = addr + is_return - func->addr,
 			.size_bytes = func->size_bytes,
 		};

@@ -9,9 +9,11 @@
 
 /*
  * The functions of a program's or a library's file, by .symtab and .dynsym. The file is another user's: every number in
- * it is checked.
+ * it is checked, and what is read of it is limited, in bytes and in time.
  */
 struct elfsyms;
+
+#define ELFSYM_NAME_MAX 1023u /* bytes; longer names are cut */
 
 struct elfsym {
 	struct text name;
@@ -29,6 +31,9 @@ int elfsyms_new(struct elfsyms **out, int fd);
 /* elfsyms_new_memory - the same for an image in memory, such as the vdso. It is not kept. */
 int elfsyms_new_memory(struct elfsyms **out, const void *image, size_t bytes);
 void elfsyms_free(struct elfsyms *es);
+
+/* elfsyms_bytes - the memory that it takes. */
+size_t elfsyms_bytes(const struct elfsyms *es);
 
 /*
  * elfsyms_find - the function at @offset of the file, where its segments are mapped from.

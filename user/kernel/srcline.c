@@ -78,14 +78,10 @@ bool vmlinux_parse_place(struct text text, struct vmlinux_place *place)
 	return at == end;
 }
 
-static size_t align4(size_t len)
-{
-	return (len + 3) & ~(size_t)3;
-}
-
-struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len)
+struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len, size_t align_bytes)
 {
 	struct vmlinux_id id = { 0 };
+	const size_t mask = align_bytes - 1;
 	const char *bytes = notes;
 	Elf64_Nhdr head;
 
@@ -94,8 +90,8 @@ struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len)
 		size_t desc_at;
 
 		memcpy(&head, bytes + at, sizeof(head));
-		desc_at = name_at + align4(head.n_namesz);
-		at = desc_at + align4(head.n_descsz);
+		desc_at = (name_at + head.n_namesz + mask) & ~mask;
+		at = (desc_at + head.n_descsz + mask) & ~mask;
 		if (desc_at + head.n_descsz > len)
 			break;
 		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
@@ -116,7 +112,7 @@ struct vmlinux_id vmlinux_running_id(void)
 
 	if (fd >= 0)
 		close(fd);
-	return vmlinux_parse_notes(notes, len > 0 ? (size_t)len : 0);
+	return vmlinux_parse_notes(notes, len > 0 ? (size_t)len : 0, 4);
 }
 
 /* ---- the image ---- */
@@ -175,7 +171,7 @@ static int read_sections(struct vmlinux *vm)
 		if (head.sh_type == SHT_NOTE)
 			notes = elf_rawdata(section, NULL);
 		if (notes && notes->d_buf && !vm->id.len)
-			vm->id = vmlinux_parse_notes(notes->d_buf, notes->d_size);
+			vm->id = vmlinux_parse_notes(notes->d_buf, notes->d_size, 4);
 		if (head.sh_type == SHT_SYMTAB)
 			err = read_symbols(vm, section, &head);
 	}

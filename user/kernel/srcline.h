@@ -70,8 +70,11 @@ struct vmlinux_id {
 	size_t len; /* 0: unknown */
 };
 
-/* vmlinux_parse_notes - the build id in ELF notes of the host's byte order, such as /sys/kernel/notes. */
-struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len);
+/*
+ * vmlinux_parse_notes - the build id in ELF notes of the host's byte order, such as /sys/kernel/notes. @align_bytes: of
+ * each note and its parts, 4 or 8. Return: len 0: none.
+ */
+struct vmlinux_id vmlinux_parse_notes(const void *notes, size_t len, size_t align_bytes);
 
 /* vmlinux_running_id - the running kernel's build id. */
 struct vmlinux_id vmlinux_running_id(void);
