@@ -494,7 +494,7 @@ TEST(notes_have_the_user_stack_above_a_tree)
 	call.ustack = 99; /* none that is known */
 	row.entry_values = values_put(values, &call);
 	CHECK(notes_fill(nt, &row, comments) == 1);
-	CHECK(comments[0].user_stack->state == USER_STACK_LOST);
+	CHECK(comments[0].user_stack->state == USER_STACK_FORGOTTEN);
 	check_user_stack(comments[0].user_stack, "?");
 	call.has_ustack = false; /* of a softirq */
 	row.entry_values = values_put(values, &call);

@@ -1,5 +1,5 @@
 /* Names of user stacks: of this process, from its own files. */
-#include "kernel/usersyms.h"
+#include "kernel/stacknamer.h"
 
 #include <link.h>
 #include <sys/auxv.h>
@@ -34,20 +34,22 @@ static uint32_t stack_at(void *ctx, uint32_t nr, uint64_t *to)
 }
 
 static struct userstacks *stacks;
-static struct usersyms *us;
+static struct stacknamer *sn;
 
 static void begin(void)
 {
-	struct usersyms_config config = { .proc = "/proc", .stack = stack_at };
+	struct stacknamer_config config = { .proc = "/proc",
+					    .timeout_ms = 20000,
+					    .stack = stack_at };
 
 	CHECK(!userstacks_new(&stacks, 0));
 	config.stacks = stacks;
-	CHECK(!usersyms_new(&us, &config));
+	CHECK(!stacknamer_new(&sn, &config));
 }
 
 static void end(void)
 {
-	usersyms_free(us);
+	stacknamer_free(sn);
 	userstacks_free(stacks);
 }
 
@@ -72,7 +74,7 @@ static uint64_t own_mm(void)
 static const struct user_stack *take_of(uint32_t tgid, uint64_t mm, uint32_t nr)
 {
 	const struct user_stack *stack =
-		userstacks_get(stacks, usersyms_take(us, NFG_USTACK(tgid, nr), mm));
+		userstacks_show(stacks, stacknamer_take(sn, NFG_USTACK(tgid, nr), mm));
 
 	CHECK(stack);
 	return stack;
@@ -169,7 +171,7 @@ TEST(a_stack_is_read_once)
 {
 	put_addr((uintptr_t)first_known);
 	CHECK(take() == take() && read_cnt == 1);
-	CHECK(usersyms_cnt(us, USER_STACK_NAMED) == 2);
+	CHECK(userstacks_cnt(stacks, USER_STACK_NAMED) == 2);
 }
 
 TEST(a_library_has_names)
@@ -244,7 +246,8 @@ TEST(a_process_that_has_ended_has_addresses_alone)
 	CHECK(stack->frames[1].ip == addrs[1] && !stack->frames[1].symbol.len);
 	CHECK(!stack->frames[1].file.len && user_stack_note(stack->state));
 	waitpid(pid, NULL, 0);
-	CHECK(take_of((uint32_t)pid, mm, 5) == stack && usersyms_cnt(us, USER_STACK_ENDED) == 2);
+	CHECK(take_of((uint32_t)pid, mm, 5) == stack &&
+	      userstacks_cnt(stacks, USER_STACK_ENDED) == 2);
 }
 
 /* After exec the same process has another program: its names are not those of the stack. */
@@ -293,7 +296,7 @@ TEST(only_the_newest_stacks_are_kept)
 	for (size_t i = 0; i < 5; i++)
 		nrs[i] = userstacks_add(few, &none);
 	for (size_t i = 0; i < 5; i++)
-		CHECK((userstacks_get(few, nrs[i]) != NULL) == (i >= 2));
+		CHECK(userstacks_has(few, nrs[i]) == (i >= 2));
 	CHECK(userstacks_get_new(few, nrs[4]) && !userstacks_get_new(few, nrs[4]));
 	userstacks_forget_given(few);
 	CHECK(userstacks_get_new(few, nrs[4]));

@@ -217,6 +217,7 @@ static const int allowed[] = {
 	SYS_writev,
 	SYS_pwrite64,
 	SYS_openat,
+	SYS_openat2,
 	SYS_close,
 	SYS_lseek,
 	SYS_fstat,

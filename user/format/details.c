@@ -371,11 +371,8 @@ static const struct user_stack *without_addresses(struct notes *nt, const struct
 
 static void put_ustack(struct notes *nt, const struct row *row, uint64_t nr, struct row *comment)
 {
-	static const struct user_stack lost = { .state = USER_STACK_LOST };
-	const struct user_stack *stack = userstacks_get(nt->config.ustacks, nr);
+	const struct user_stack *stack = userstacks_show(nt->config.ustacks, nr);
 
-	if (!stack)
-		stack = &lost;
 	*comment = comment_before(row);
 	comment->user_stack =
 		nt->config.style.hides_pointers ? without_addresses(nt, stack) : stack;

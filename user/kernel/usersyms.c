@@ -10,23 +10,32 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include <linux/magic.h>
+#include <linux/openat2.h>
+
+#include "base/host.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "kernel/elfsyms.h"
 #include "nfg_abi.h"
 
 /* Limits of memory; beyond them things are forgotten, and read again when they are needed. */
-#define PROCESS_CNT_MAX 256u
-#define TAKEN_CNT_MAX   65536u
-#define FILE_CNT_MAX    512u
-/* A process can have no more than vm.max_map_count, 65530 unless changed. */
-#define MAP_CNT_MAX 65536u
+#define PROCESS_CNT_MAX     256u
+#define PROCESSES_BYTES_MAX (64u << 20)
+#define FILE_CNT_MAX        512u
+#define FILES_BYTES_MAX     (192u << 20)
+/* Of one process; further maps are not known. A Java program with tens of thousands has some 6 MB, which take 20 ms. */
+#define MAPS_BYTES_MAX (8u << 20)
 
-#define NO_FILE     UINT32_MAX
+/* How long maps count as current, while they have all addresses: a library may have taken the place of another. */
+#define MAPS_NS 1000000000u
+
+#define NO_FILE UINT32_MAX
 
 /* A file that was read. Its contents are assumed to change only with its size or time. */
 struct user_file {
@@ -51,35 +60,31 @@ struct user_map {
 
 struct process {
 	uint32_t tgid;
+	uint32_t pid;
 	uint64_t mm;
+	uint64_t read_ns;
 	struct user_map *maps; /* by address */
 	size_t map_cnt;
 	size_t map_cap;
 	struct strbuf paths; /* each ends with a NUL */
-};
-
-/* A stack that is known. */
-struct taken {
-	uint64_t key; /* NFG_USTACK() */
-	uint64_t mm;
-	uint32_t nr; /* for userstacks_get */
-	enum user_stack_state state;
+	bool is_whole;       /* there are no other maps */
+	bool is_beside;      /* in our mount namespace: its paths are ours */
 };
 
 struct usersyms {
-	struct usersyms_config config;
+	const char *proc;
 	struct process processes[PROCESS_CNT_MAX];
 	size_t process_cnt;
+	size_t processes_bytes;
 	struct user_file *files;
 	size_t file_cnt;
 	size_t file_cap;
+	size_t files_bytes;
+	bool is_short;        /* of memory */
 	struct elfsyms *vdso; /* our own: all processes of 64 bits have the same */
-	struct taken *takens;
-	size_t taken_cnt;
-	size_t taken_cap;
-	struct hash by_key; /* of takens */
-	uint64_t cnts[USER_STACK_STATE_CNT];
-	struct strbuf texts; /* of the stack at hand */
+	struct user_frame frames[NFG_STACK_FRAMES]; /* of the stack at hand */
+	struct strbuf texts;                        /* the same */
+	bool lacks_files;                           /* the same */
 };
 
 /* ---- beginning and end ---- */
@@ -99,13 +104,13 @@ static struct elfsyms *read_vdso(void)
 	return syms;
 }
 
-int usersyms_new(struct usersyms **out, const struct usersyms_config *config)
+int usersyms_new(struct usersyms **out, const char *proc)
 {
 	struct usersyms *us = calloc(1, sizeof(*us));
 
 	if (!us)
 		return -ENOMEM;
-	us->config = *config;
+	us->proc = proc;
 	us->vdso = read_vdso();
 	*out = us;
 	return 0;
@@ -118,37 +123,42 @@ static void process_release(struct process *proc)
 	*proc = (struct process){ 0 };
 }
 
+static size_t process_bytes(const struct process *proc)
+{
+	return proc->map_cap * sizeof(*proc->maps) + proc->paths.cap;
+}
+
 static void forget_processes(struct usersyms *us)
 {
 	for (size_t i = 0; i < us->process_cnt; i++)
 		process_release(&us->processes[i]);
 	us->process_cnt = 0;
+	us->processes_bytes = 0;
 }
 
+/* What is known of processes stays, because they may have ended. */
 static void forget_files(struct usersyms *us)
 {
 	for (size_t i = 0; i < us->file_cnt; i++)
 		elfsyms_free(us->files[i].syms);
 	us->file_cnt = 0;
+	us->files_bytes = 0;
+	for (size_t i = 0; i < us->process_cnt; i++) {
+		for (size_t m = 0; m < us->processes[i].map_cnt; m++)
+			us->processes[i].maps[m].is_looked = false;
+	}
 }
 
 void usersyms_free(struct usersyms *us)
 {
 	if (!us)
 		return;
-	forget_processes(us);
 	forget_files(us);
+	forget_processes(us);
 	free(us->files);
 	elfsyms_free(us->vdso);
-	free(us->takens);
-	hash_release(&us->by_key);
 	strbuf_release(&us->texts);
 	free(us);
-}
-
-uint64_t usersyms_cnt(const struct usersyms *us, enum user_stack_state state)
-{
-	return us->cnts[state];
 }
 
 /* ---- a process ---- */
@@ -175,12 +185,16 @@ static bool parse_map(char *line, struct user_map *map, const char **path)
 
 static int add_map(struct process *proc, struct user_map *map, const char *path)
 {
-	if (proc->map_cnt >= MAP_CNT_MAX)
-		return 0;
+	const struct user_map *last = proc->map_cnt ? &proc->maps[proc->map_cnt - 1] : NULL;
+
 	if (VEC_RESERVE(proc->maps, proc->map_cap, proc->map_cnt + 1))
 		return -ENOMEM;
 	map->path = (uint32_t)proc->paths.len;
-	strbuf_add(&proc->paths, path, strlen(path) + 1);
+	/* code that is made at run time can have thousands of maps, one after the other */
+	if (last && !strcmp(proc->paths.ptr + last->path, path))
+		map->path = last->path;
+	else
+		strbuf_add(&proc->paths, path, strlen(path) + 1);
 	if (!strbuf_ok(&proc->paths))
 		return -ENOMEM;
 	proc->maps[proc->map_cnt++] = *map;
@@ -191,30 +205,37 @@ static FILE *proc_open(const struct usersyms *us, uint32_t pid, const char *name
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%u/%s", us->config.proc, pid, name);
+	snprintf(path, sizeof(path), "%s/%u/%s", us->proc, pid, name);
 	return fopen(path, "re");
 }
 
 /* Return: 0 or -errno; a process that has ended has none. */
-static int read_maps(const struct usersyms *us, struct process *proc, uint32_t pid)
+static int read_maps(const struct usersyms *us, struct process *proc)
 {
-	FILE *file = proc_open(us, pid, "maps");
+	FILE *file = proc_open(us, proc->pid, "maps");
+	size_t bytes = 0;
 	char *line = NULL;
 	size_t cap = 0;
+	ssize_t len;
 	int err = 0;
 
 	if (!file)
 		return -errno;
-	while (!err && getline(&line, &cap, file) > 0) {
+	while (!err && bytes < MAPS_BYTES_MAX && (len = getline(&line, &cap, file)) > 0) {
 		const char *path;
 		struct user_map map;
 
+		bytes += (size_t)len;
 		if (parse_map(line, &map, &path))
 			err = add_map(proc, &map, path);
 	}
+	if (!err && ferror(file))
+		err = -EIO;
+	proc->is_whole = bytes < MAPS_BYTES_MAX;
 	free(line);
 	fclose(file);
-	return err;
+	/* a task without memory, such as one that is ending */
+	return err || proc->map_cnt ? err : -ESRCH;
 }
 
 #define STAT_START_STACK 28 /* proc(5); the name, which is 2, may contain anything */
@@ -236,162 +257,30 @@ static uint64_t read_start_stack(const struct usersyms *us, uint32_t pid)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-static uint32_t pid_of(const struct usersyms *us, uint32_t tgid)
+/* Whether the process is in our mount namespace: then the maps have its paths as we see them, even with another root. */
+static bool is_beside(const struct usersyms *us, uint32_t pid)
 {
-	return us->config.proc_id ? us->config.proc_id(us->config.proc_id_ctx, tgid) : tgid;
+	char path[PATH_MAX];
+	char theirs[64];
+	char ours[64];
+	ssize_t their_len;
+	ssize_t our_len;
+
+	snprintf(path, sizeof(path), "%s/%u/ns/mnt", us->proc, pid);
+	their_len = readlink(path, theirs, sizeof(theirs));
+	snprintf(path, sizeof(path), "%s/self/ns/mnt", us->proc);
+	our_len = readlink(path, ours, sizeof(ours));
+	return our_len > 0 && our_len == their_len && !memcmp(ours, theirs, (size_t)our_len);
 }
 
-static struct process *process_find(struct usersyms *us, uint32_t tgid, uint64_t mm)
+static struct process *process_find(struct usersyms *us, const struct usersyms_ask *ask)
 {
 	for (size_t i = us->process_cnt; i; i--) {
-		if (us->processes[i - 1].tgid == tgid && us->processes[i - 1].mm == mm)
+		if (us->processes[i - 1].tgid == ask->tgid && us->processes[i - 1].mm == ask->mm)
 			return &us->processes[i - 1];
 	}
 	return NULL;
 }
-
-/*
- * Read what the process has mapped now. That was not so before, if it has called exec or dlopen, so each new stack asks
- * again; if the process has ended, what is known of it still holds.
- */
-static enum user_stack_state process_look(struct usersyms *us, uint32_t tgid, uint64_t mm,
-					  struct process **out)
-{
-	const uint32_t pid = pid_of(us, tgid);
-	struct process proc = { .tgid = tgid, .mm = mm };
-	int err = pid ? read_maps(us, &proc, pid) : -ENOENT;
-
-	*out = process_find(us, tgid, mm);
-	/* asked afterwards, so that the maps are not those of the next program */
-	if (err || !proc.map_cnt || read_start_stack(us, pid) != mm) {
-		process_release(&proc);
-		if (*out)
-			return USER_STACK_NAMED;
-		return err == -EACCES || err == -EPERM ? USER_STACK_DENIED : USER_STACK_ENDED;
-	}
-	if (*out) {
-		process_release(*out);
-	} else {
-		if (us->process_cnt == PROCESS_CNT_MAX)
-			forget_processes(us);
-		*out = &us->processes[us->process_cnt++];
-	}
-	**out = proc;
-	return USER_STACK_NAMED;
-}
-
-/* ---- its files ---- */
-
-static bool is_regular(int fd, const struct user_map *map, struct stat *st)
-{
-	return !fstat(fd, st) && S_ISREG(st->st_mode) && st->st_ino == map->ino;
-}
-
-/*
- * Open the mapped file at @path, if it still is that. Looking at it first has no effect on it: it may be replaced by
- * a device or a pipe. Return: -1: not there.
- */
-static int open_mapped(const struct user_map *map, const char *path, struct stat *st)
-{
-	int look = open(path, O_PATH | O_CLOEXEC);
-	char again[64];
-	int fd = -1;
-
-	if (look < 0)
-		return -1;
-	if (is_regular(look, map, st)) {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", look);
-		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	}
-	close(look);
-	return fd;
-}
-
-static bool is_on_dev(const struct user_map *map, const struct stat *st)
-{
-	return map->dev == ((uint64_t)major(st->st_dev) << 32 | minor(st->st_dev));
-}
-
-/*
- * Open the mapped file: at its path in the process's mount namespace; what it runs by its own link, which still works
- * when the file was removed; or at its path here, for a process that has ended or whose root is elsewhere (chroot).
- */
-static int open_file(const struct usersyms *us, const struct process *proc,
-		     const struct user_map *map, struct stat *st)
-{
-	const uint32_t pid = pid_of(us, proc->tgid);
-	const char *name = proc->paths.ptr + map->path;
-	char path[PATH_MAX];
-	int fd = -1;
-
-	if (pid) {
-		snprintf(path, sizeof(path), "%s/%u/root%s", us->config.proc, pid, name);
-		fd = open_mapped(map, path, st);
-	}
-	if (fd < 0 && pid) {
-		snprintf(path, sizeof(path), "%s/%u/exe", us->config.proc, pid);
-		fd = open_mapped(map, path, st);
-	}
-	if (fd >= 0)
-		return fd;
-	fd = open_mapped(map, name, st);
-	if (fd < 0 || is_on_dev(map, st))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static bool is_same_file(const struct user_file *file, const struct stat *st)
-{
-	return file->dev == st->st_dev && file->ino == st->st_ino &&
-	       file->size_bytes == st->st_size && file->changed.tv_sec == st->st_mtim.tv_sec &&
-	       file->changed.tv_nsec == st->st_mtim.tv_nsec;
-}
-
-/* Return: the file's number, or NO_FILE. */
-static uint32_t file_get(struct usersyms *us, const struct process *proc,
-			 const struct user_map *map)
-{
-	struct user_file *file;
-	struct stat st;
-	int fd = open_file(us, proc, map, &st);
-	uint32_t nr = 0;
-
-	if (fd < 0)
-		return NO_FILE;
-	while (nr < us->file_cnt && !is_same_file(&us->files[nr], &st))
-		nr++;
-	if (nr == us->file_cnt && VEC_RESERVE(us->files, us->file_cap, us->file_cnt + 1)) {
-		nr = NO_FILE;
-	} else if (nr == us->file_cnt) {
-		file = &us->files[us->file_cnt++];
-		*file = (struct user_file){ .dev = st.st_dev,
-					    .ino = st.st_ino,
-					    .size_bytes = st.st_size,
-					    .changed = st.st_mtim };
-		if (elfsyms_new(&file->syms, fd))
-			file->syms = NULL;
-	}
-	close(fd);
-	return nr;
-}
-
-/* The symbols of what is mapped there. NULL: none. */
-static const struct elfsyms *syms_of(struct usersyms *us, struct process *proc,
-				     struct user_map *map)
-{
-	if (!strcmp(proc->paths.ptr + map->path, "[vdso]"))
-		return map->begin > UINT32_MAX ? us->vdso : NULL;
-	if (!map->ino)
-		return NULL;
-	if (!map->is_looked) {
-		map->file = file_get(us, proc, map);
-		map->is_looked = true;
-	}
-	return map->file == NO_FILE ? NULL : us->files[map->file].syms;
-}
-
-/* ---- a stack ---- */
 
 static struct user_map *map_at(struct process *proc, uint64_t ip)
 {
@@ -401,14 +290,173 @@ static struct user_map *map_at(struct process *proc, uint64_t ip)
 	return map && ip < map->end ? map : NULL;
 }
 
-/* A place in texts, which moves while it grows: with ptr as an offset until all are there. */
-static struct text put_name(struct usersyms *us, const char *ptr, size_t len)
+/* The map of frame @i of the stack, which is the address behind a call if it is not the innermost one. */
+static struct user_map *map_of(struct process *proc, const struct usersyms_ask *ask, uint32_t i)
 {
-	struct text put = { (const char *)(uintptr_t)us->texts.len, 0 };
+	return map_at(proc, ask->addrs[i] - (i != 0));
+}
 
-	strbuf_add(&us->texts, ptr, len);
-	put.len = len;
-	return put;
+static bool has_all(struct process *proc, const struct usersyms_ask *ask)
+{
+	for (uint32_t i = 0; i < ask->addr_cnt; i++) {
+		if (!map_of(proc, ask, i))
+			return false;
+	}
+	return true;
+}
+
+static struct process *process_add(struct usersyms *us, struct process *known,
+				   const struct process *proc)
+{
+	if (known) {
+		us->processes_bytes -= process_bytes(known);
+		process_release(known);
+	}
+	if (us->processes_bytes + process_bytes(proc) > PROCESSES_BYTES_MAX ||
+	    (!known && us->process_cnt == PROCESS_CNT_MAX)) {
+		forget_processes(us);
+		known = NULL;
+	}
+	if (!known)
+		known = &us->processes[us->process_cnt++];
+	*known = *proc;
+	us->processes_bytes += process_bytes(proc);
+	return known;
+}
+
+static enum user_stack_state state_of(int err)
+{
+	switch (err) {
+	case 0:
+		return USER_STACK_NAMED;
+	case -ENOENT:
+	case -ESRCH:
+		return USER_STACK_ENDED;
+	case -EACCES:
+	case -EPERM:
+		return USER_STACK_DENIED;
+	default:
+		return USER_STACK_FAILED;
+	}
+}
+
+/*
+ * Find the process, and read what it has mapped unless that is known and has all addresses. If it has ended, what is
+ * known of it still holds. @out: NULL: nothing is known. @is_fresh: its maps were read just now.
+ */
+static enum user_stack_state process_look(struct usersyms *us, const struct usersyms_ask *ask,
+					  struct process **out, bool *is_fresh)
+{
+	struct process proc = { .tgid = ask->tgid, .pid = ask->pid, .mm = ask->mm };
+	struct process *known = process_find(us, ask);
+	int err = -EACCES; /* in a pid namespace that we do not see */
+
+	*out = known;
+	*is_fresh = false;
+	proc.read_ns = host_time_ns();
+	if (known && proc.read_ns - known->read_ns < MAPS_NS && has_all(known, ask))
+		return USER_STACK_NAMED;
+	if (ask->pid)
+		err = read_maps(us, &proc);
+	/* asked afterwards, so that the maps are not those of the next program */
+	if (!err && read_start_stack(us, ask->pid) != ask->mm)
+		err = -ESRCH;
+	if (err) {
+		process_release(&proc);
+		return known ? USER_STACK_NAMED : state_of(err);
+	}
+	proc.is_beside = is_beside(us, ask->pid);
+	*out = process_add(us, known, &proc);
+	*is_fresh = true;
+	return USER_STACK_NAMED;
+}
+
+/* ---- its files ---- */
+
+/* File systems whose answers come from another host or a process, or that have no programs: reading may never end. */
+static bool is_foreign(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return true;
+	switch ((uint32_t)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case SECURITYFS_MAGIC:
+	case SELINUX_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case BPF_FS_MAGIC:
+	case NSFS_MAGIC:
+	case AUTOFS_SUPER_MAGIC:
+	case FUSE_SUPER_MAGIC:
+	case NFS_SUPER_MAGIC:
+	case SMB_SUPER_MAGIC:
+	case (uint32_t)SMB2_SUPER_MAGIC:
+	case (uint32_t)CIFS_SUPER_MAGIC:
+	case CEPH_SUPER_MAGIC:
+	case AFS_SUPER_MAGIC:
+	case AFS_FS_MAGIC:
+	case CODA_SUPER_MAGIC:
+	case NCP_SUPER_MAGIC:
+	case V9FS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Whether it is the file of the map. A map has the device of the file system below: with overlays and subvolumes
+ * (btrfs) stat() tells another one, without a number of its own (major 0). There the inode has to do.
+ */
+static bool is_mapped(const struct user_map *map, const struct stat *st)
+{
+	const uint64_t dev = (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev);
+
+	return S_ISREG(st->st_mode) && st->st_ino == map->ino &&
+	       (dev == map->dev || !major(st->st_dev));
+}
+
+/* Open for reading what @look refers to, if it is the mapped file, and close @look. Return: -1: it is not. */
+static int open_looked(const struct user_map *map, int look, struct stat *st)
+{
+	char again[64];
+	int fd = -1;
+
+	if (look < 0)
+		return -1;
+	if (!fstat(look, st) && is_mapped(map, st) && !is_foreign(look)) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", look);
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	close(look);
+	return fd;
+}
+
+/*
+ * A descriptor of the mapped path, which has no symbolic links, below the process's root. Looking has no effect on what
+ * is there now, even if it is a device or a pipe. Where openat2() is refused, nothing is found.
+ */
+static int look_below(const struct usersyms *us, const struct process *proc, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS };
+	char root[PATH_MAX] = "/";
+	int root_fd;
+	int fd;
+
+	if (!proc->is_beside)
+		snprintf(root, sizeof(root), "%s/%u/root", us->proc, proc->pid);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	close(root_fd);
+	return fd;
 }
 
 /* A file that was removed is mapped under its name and this. */
@@ -421,16 +469,120 @@ static size_t path_len(const char *path)
 	return len > tail && !strcmp(path + len - tail, removed) ? len - tail : len;
 }
 
+/* Open the mapped file: at its path, or the program by its own link, which still works when the file was removed. */
+static int open_file(const struct usersyms *us, const struct process *proc,
+		     const struct user_map *map, struct stat *st)
+{
+	const char *name = proc->paths.ptr + map->path;
+	const int len = (int)path_len(name);
+	char path[PATH_MAX];
+	int fd = -1;
+
+	if (*name == '/' && len < PATH_MAX) {
+		snprintf(path, sizeof(path), "%.*s", len, name);
+		fd = open_looked(map, look_below(us, proc, path), st);
+	}
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "%s/%u/exe", us->proc, proc->pid);
+	return open_looked(map, open(path, O_PATH | O_CLOEXEC), st);
+}
+
+static bool is_same_file(const struct user_file *file, const struct stat *st)
+{
+	return file->dev == st->st_dev && file->ino == st->st_ino &&
+	       file->size_bytes == st->st_size && file->changed.tv_sec == st->st_ctim.tv_sec &&
+	       file->changed.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+/* Read a file that is not known yet. Return: its number, or NO_FILE. */
+static uint32_t file_add(struct usersyms *us, int fd, const struct stat *st)
+{
+	struct user_file file = { .dev = st->st_dev,
+				  .ino = st->st_ino,
+				  .size_bytes = st->st_size,
+				  .changed = st->st_ctim };
+
+	if (VEC_RESERVE(us->files, us->file_cap, us->file_cnt + 1) ||
+	    elfsyms_new(&file.syms, fd) == -ENOMEM) {
+		us->is_short = true;
+		return NO_FILE;
+	}
+	us->files_bytes += file.syms ? elfsyms_bytes(file.syms) : 0;
+	us->files[us->file_cnt] = file;
+	return (uint32_t)us->file_cnt++;
+}
+
+/* Return: the file's number, or NO_FILE. */
+static uint32_t file_get(struct usersyms *us, const struct process *proc,
+			 const struct user_map *map)
+{
+	struct stat st;
+	int fd = open_file(us, proc, map, &st);
+	uint32_t nr = 0;
+
+	if (fd < 0)
+		return NO_FILE;
+	while (nr < us->file_cnt && !is_same_file(&us->files[nr], &st))
+		nr++;
+	if (nr == us->file_cnt)
+		nr = file_add(us, fd, &st);
+	close(fd);
+	return nr;
+}
+
+/* The symbols of what is mapped there. NULL: none. */
+static const struct elfsyms *syms_of(struct usersyms *us, struct process *proc,
+				     struct user_map *map)
+{
+	const struct elfsyms *syms = NULL;
+
+	if (!strcmp(proc->paths.ptr + map->path, "[vdso]"))
+		return map->begin > UINT32_MAX ? us->vdso : NULL;
+	if (!map->ino)
+		return NULL;
+	if (!map->is_looked) {
+		map->file = file_get(us, proc, map);
+		map->is_looked = true;
+	}
+	if (map->file != NO_FILE)
+		syms = us->files[map->file].syms;
+	us->lacks_files |= !syms;
+	return syms;
+}
+
+/* ---- a stack ---- */
+
+/*
+ * A place in texts, which moves while it grows: with ptr as an offset until all are there. Frames share what they have in
+ * common, such as their file.
+ */
+static struct text put_name(struct usersyms *us, const char *ptr, size_t len)
+{
+	const char *same =
+		us->texts.len && len ? memmem(us->texts.ptr, us->texts.len, ptr, len) : NULL;
+	struct text put = { (const char *)(uintptr_t)us->texts.len, len };
+
+	if (same)
+		put.ptr = (const char *)(uintptr_t)(same - us->texts.ptr);
+	else if (len > USERSYMS_TEXT_BYTES_MAX - us->texts.len)
+		put.len = 0;
+	else
+		strbuf_add(&us->texts, ptr, len);
+	return put;
+}
+
 static void name_frame(struct usersyms *us, struct process *proc, struct user_map *map,
 		       struct user_frame *frame, bool is_return)
 {
 	const struct elfsyms *syms = syms_of(us, proc, map);
 	const char *path = proc->paths.ptr + map->path;
+	size_t len = path_len(path);
 	struct elfsym sym;
 
 	if (!map->ino && !syms)
 		return; /* made at run time, or the vdso of 32 bits */
-	frame->file = put_name(us, path, path_len(path));
+	frame->file = put_name(us, path, len < PATH_MAX ? len : PATH_MAX - 1);
 	frame->offset = frame->ip - map->begin + map->offset;
 	if (!syms)
 		return;
@@ -438,8 +590,29 @@ static void name_frame(struct usersyms *us, struct process *proc, struct user_ma
 	if (!elfsyms_find(syms, frame->offset, is_return, &sym))
 		return;
 	frame->symbol = put_name(us, sym.name.ptr, sym.name.len);
+	if (!frame->symbol.len)
+		return;
 	frame->offset = sym.offset;
 	frame->size_bytes = sym.size_bytes;
+}
+
+/*
+ * Name the frames. Functions without a frame pointer may leave anything where the kernel looks for the next one, so the
+ * stack ends where an address is not that of code; but only maps that were read just now say so.
+ */
+static void name_frames(struct usersyms *us, struct process *proc, bool is_fresh,
+			const struct usersyms_ask *ask, struct user_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		struct user_map *map = map_of(proc, ask, i);
+
+		if (map)
+			name_frame(us, proc, map, &us->frames[i], i != 0);
+		else if (!is_fresh || !proc->is_whole)
+			stack->state = proc->is_whole ? USER_STACK_ENDED : USER_STACK_FAILED;
+		else if (i)
+			stack->frame_cnt = i;
+	}
 }
 
 static void settle_text(const struct usersyms *us, struct text *text)
@@ -447,95 +620,36 @@ static void settle_text(const struct usersyms *us, struct text *text)
 	text->ptr = text->len ? us->texts.ptr + (uintptr_t)text->ptr : NULL;
 }
 
-static uint32_t keep_stack(struct usersyms *us, struct user_frame *frames, uint32_t cnt,
-			   enum user_stack_state state)
+struct text usersyms_look(struct usersyms *us, const struct usersyms_ask *ask,
+			  struct user_stack *stack)
 {
-	const struct user_stack stack = { frames, cnt, state };
+	struct process *proc;
+	bool is_fresh;
 
-	if (!strbuf_ok(&us->texts))
-		return 0;
-	for (uint32_t i = 0; i < cnt; i++) {
-		settle_text(us, &frames[i].symbol);
-		settle_text(us, &frames[i].file);
-		settle_text(us, &frames[i].build_id);
-	}
-	return userstacks_add(us->config.stacks, &stack);
-}
-
-/*
- * Name the frames. Functions without a frame pointer may leave anything where the kernel looks for the next one, so the
- * stack ends where an address is not that of code. Return: how many frames are left.
- */
-static uint32_t name_frames(struct usersyms *us, struct process *proc, struct user_frame *frames,
-			    uint32_t cnt)
-{
-	for (uint32_t i = 0; i < cnt; i++) {
-		struct user_map *map = map_at(proc, frames[i].ip - (i != 0));
-
-		if (!map && i)
-			return i;
-		if (map)
-			name_frame(us, proc, map, &frames[i], i != 0);
-	}
-	return cnt;
-}
-
-static struct taken name_stack(struct usersyms *us, uint64_t key, uint64_t mm)
-{
-	struct user_frame frames[NFG_STACK_FRAMES] = { { 0 } };
-	struct taken taken = { .key = key, .mm = mm, .state = USER_STACK_LOST };
-	uint64_t addrs[NFG_STACK_FRAMES];
-	struct process *proc = NULL;
-	uint32_t cnt = 0;
-
-	if ((uint32_t)key)
-		cnt = us->config.stack(us->config.stack_ctx, (uint32_t)key - 1, addrs);
-	if (cnt)
-		taken.state = process_look(us, (uint32_t)(key >> 32), mm, &proc);
-	if (us->file_cnt >= FILE_CNT_MAX) {
-		forget_processes(us);
+	if (us->is_short || us->file_cnt >= FILE_CNT_MAX || us->files_bytes > FILES_BYTES_MAX)
 		forget_files(us);
-		if (proc)
-			taken.state = process_look(us, (uint32_t)(key >> 32), mm, &proc);
-	}
+	us->is_short = false;
+	us->lacks_files = false;
 	strbuf_reset(&us->texts);
-	for (uint32_t i = 0; i < cnt; i++)
-		frames[i].ip = addrs[i];
+	*stack = (struct user_stack){ .frames = us->frames, .frame_cnt = ask->addr_cnt };
+	for (uint32_t i = 0; i < ask->addr_cnt; i++)
+		us->frames[i] = (struct user_frame){ .ip = ask->addrs[i] };
+	stack->state = process_look(us, ask, &proc, &is_fresh);
 	if (proc)
-		cnt = name_frames(us, proc, frames, cnt);
-	taken.nr = keep_stack(us, frames, cnt, taken.state);
-	return taken;
-}
-
-static const struct taken *taken_find(const struct usersyms *us, uint64_t key, uint64_t mm)
-{
-	for (uint32_t at = 0, item; hash_next(&us->by_key, hash_u64(key), &at, &item);) {
-		const struct taken *taken = &us->takens[item];
-
-		if (taken->key == key && taken->mm == mm &&
-		    userstacks_get(us->config.stacks, taken->nr))
-			return taken;
+		name_frames(us, proc, is_fresh, ask, stack);
+	stack->lacks_files = us->lacks_files;
+	if (!strbuf_ok(&us->texts)) {
+		stack->state = USER_STACK_FAILED;
+		us->texts.len = 0;
 	}
-	return NULL;
-}
+	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
+		struct user_frame *frame = &us->frames[i];
 
-uint64_t usersyms_take(struct usersyms *us, uint64_t key, uint64_t mm)
-{
-	const struct taken *known = taken_find(us, key, mm);
-	struct taken taken;
-
-	if (known) {
-		us->cnts[known->state]++;
-		return known->nr;
+		if (!us->texts.len)
+			*frame = (struct user_frame){ .ip = frame->ip };
+		settle_text(us, &frame->symbol);
+		settle_text(us, &frame->file);
+		settle_text(us, &frame->build_id);
 	}
-	taken = name_stack(us, key, mm);
-	us->cnts[taken.state]++;
-	if (us->taken_cnt == TAKEN_CNT_MAX) {
-		hash_clear(&us->by_key);
-		us->taken_cnt = 0;
-	}
-	if (taken.nr && !VEC_RESERVE(us->takens, us->taken_cap, us->taken_cnt + 1) &&
-	    !hash_add(&us->by_key, hash_u64(key), (uint32_t)us->taken_cnt))
-		us->takens[us->taken_cnt++] = taken;
-	return taken.nr;
+	return (struct text){ us->texts.ptr, us->texts.len };
 }

@@ -787,8 +787,10 @@ static int read_ustacks(struct recfile_reader *r, struct span s, struct recfile_
 			if (!take_frame(&s, &r->frames[frame_cnt++]))
 				return recread_damaged(r, "a user stack is cut");
 		}
-		r->ustacks[cnt++] =
-			(struct recfile_ustack){ head.nr, { frames, head.frame_cnt, head.state } };
+		r->ustacks[cnt++] = (struct recfile_ustack){ .nr = head.nr,
+							     .stack = { .frames = frames,
+									.frame_cnt = head.frame_cnt,
+									.state = head.state } };
 	}
 	*item = (struct recfile_item){ .kind = RECFILE_USTACKS, .cnt = cnt, .ustacks = r->ustacks };
 	return 0;

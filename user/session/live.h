@@ -14,7 +14,7 @@
 #include "base/privdrop.h"
 #include "format/details.h"
 #include "kernel/comms.h"
-#include "kernel/usersyms.h"
+#include "kernel/stacknamer.h"
 #include "options/opts.h"
 #include "report/pipeline.h"
 #include "session/loss_report.h"
@@ -54,7 +54,7 @@ struct session {
 	struct reach_graph *graph;          /* of calls, with --learn; else NULL */
 	struct srcline *srcline;            /* NULL: no --source */
 	struct details details;
-	struct usersyms *usersyms; /* NULL: no user stacks are wanted */
+	struct stacknamer *stacknamer; /* NULL: no user stacks are wanted */
 	/* the path of an event, from the rings to the sink */
 	struct event *events;  /* BATCH_CNT */
 	struct starts *starts; /* NULL: everything is shown */

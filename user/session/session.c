@@ -465,7 +465,7 @@ static long until(uint64_t due_ns, long sleep_ns)
 
 static unsigned int sleep_max_us(const struct session *ses)
 {
-	return ses->usersyms ? USTACK_SLEEP_MAX_US : SLEEP_MAX_US;
+	return ses->stacknamer ? USTACK_SLEEP_MAX_US : SLEEP_MAX_US;
 }
 
 /* Sleep so that the fullest ring is about a tenth full when we wake. */
@@ -820,7 +820,7 @@ static bool silence_say(struct session *ses)
 
 static void say_ustack_cnt(const struct session *ses, enum user_stack_state state, const char *why)
 {
-	const uint64_t cnt = usersyms_cnt(ses->usersyms, state);
+	const uint64_t cnt = userstacks_cnt(ses->details.ustacks, state);
 
 	if (cnt)
 		log_warn("%" PRIu64 " user %s no names: %s", cnt,
@@ -829,14 +829,25 @@ static void say_ustack_cnt(const struct session *ses, enum user_stack_state stat
 
 static void say_ustacks(const struct session *ses)
 {
-	if (!ses->usersyms)
+	uint64_t cnt;
+
+	if (!ses->stacknamer)
 		return;
 	say_ustack_cnt(ses, USER_STACK_ENDED,
 		       "their processes had ended, or ran another program, before they were read");
-	say_ustack_cnt(ses, USER_STACK_DENIED,
-		       "their processes may not be read without CAP_SYS_PTRACE");
+	say_ustack_cnt(
+		ses, USER_STACK_DENIED,
+		"their processes may not be read without CAP_SYS_PTRACE, or are in another pid namespace");
 	say_ustack_cnt(ses, USER_STACK_LOST,
 		       "the kernel could not read them, or keep so many different ones");
+	say_ustack_cnt(ses, USER_STACK_SLOW, "looking them up took too long");
+	say_ustack_cnt(ses, USER_STACK_FAILED, "looking them up failed");
+	say_ustack_cnt(ses, USER_STACK_FORGOTTEN, "they were not kept until they were shown");
+	cnt = userstacks_lacking_cnt(ses->details.ustacks);
+	if (cnt)
+		log_warn("%" PRIu64
+			 " user %s names of files that could not be read, or are replaced",
+			 cnt, plural(cnt, "stack lacks", "stacks lack"));
 }
 
 static void say_losses(struct session *ses, int err)
@@ -912,7 +923,7 @@ static void session_release(struct session *ses)
 	kprofile_close(&ses->kprofile);
 	bpfobj_release(&ses->bpfobj);
 	pipeline_free(ses->pipeline);
-	usersyms_free(ses->usersyms);
+	stacknamer_free(ses->stacknamer);
 	comms_free(ses->comms);
 	taskscope_free(ses->scope);
 	starts_free(ses->starts);

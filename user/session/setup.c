@@ -604,7 +604,7 @@ static void tell_mode(struct session *ses)
 
 static uint64_t ustack_taken(void *ctx, uint64_t taken, uint64_t mm)
 {
-	return usersyms_take(ctx, taken, mm);
+	return stacknamer_take(ctx, taken, mm);
 }
 
 static uint32_t ustack_proc_id(void *ctx, uint32_t tgid)
@@ -612,10 +612,13 @@ static uint32_t ustack_proc_id(void *ctx, uint32_t tgid)
 	return taskscope_proc_id(ctx, tgid);
 }
 
-/* The names of user stacks are found while the rings are read. Return: 0 or -ENOMEM. */
-static int make_usersyms(struct session *ses, struct rings_ustack *ustack)
+/*
+ * The names of user stacks are found while the rings are read, by a process that must not have BPF descriptors: they
+ * would keep the programs attached.
+ */
+static int make_stacknamer(struct session *ses, struct rings_ustack *ustack)
 {
-	const struct usersyms_config config = {
+	const struct stacknamer_config config = {
 		.stacks = ses->details.ustacks,
 		.proc = "/proc",
 		.stack = bpfobj_user_stack,
@@ -623,14 +626,15 @@ static int make_usersyms(struct session *ses, struct rings_ustack *ustack)
 		.proc_id = ustack_proc_id,
 		.proc_id_ctx = ses->scope,
 	};
+	int err;
 
 	if (!ses->details.ustacks)
 		return 0;
-	*ustack = (struct rings_ustack){ .take = ustack_taken };
-	if (usersyms_new(&ses->usersyms, &config))
-		return -ENOMEM;
-	ustack->ctx = ses->usersyms;
-	return 0;
+	err = stacknamer_new(&ses->stacknamer, &config);
+	if (err && err != -ENOMEM)
+		log_error("cannot start the process that names user stacks: %s", strerror(-err));
+	*ustack = (struct rings_ustack){ .take = ustack_taken, .ctx = ses->stacknamer };
+	return err;
 }
 
 static int load_programs(struct session *ses)
@@ -661,7 +665,7 @@ static int load_programs(struct session *ses)
 		config.buffer_bytes = NFG_REC_CNT_MIN * sizeof(struct nfg_rec); /* unused */
 	}
 	if (!err)
-		err = make_usersyms(ses, &config.ustack);
+		err = make_stacknamer(ses, &config.ustack);
 	if (!err)
 		err = bpfobj_load(&ses->bpfobj, &config);
 	if (!err && config.cfg.sum_up)
@@ -855,9 +859,6 @@ static void setup_drop_privileges(struct session *ses)
 		keep |= PRIVDROP_CAP(privdrop_has(CAP_BPF) ? CAP_BPF : CAP_SYS_ADMIN);
 	if (taskscope_looks_into_processes(ses->scope) || !privdrop_works(can_read_names, ses))
 		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE);
-	/* the files that other users' processes have mapped */
-	if (ses->usersyms)
-		keep |= PRIVDROP_CAP(CAP_SYS_PTRACE) | PRIVDROP_CAP(CAP_DAC_READ_SEARCH);
 	if (ses->progwatch.follows)
 		keep |= PRIVDROP_CAP(CAP_SYS_ADMIN) | PRIVDROP_CAP(CAP_BPF) |
 			PRIVDROP_CAP(CAP_PERFMON);

@@ -109,6 +109,9 @@ enum user_stack_state {
 	USER_STACK_ENDED, /* the process had ended, or ran another program, before its files were read */
 	USER_STACK_DENIED, /* the process may not be read */
 	USER_STACK_LOST,   /* no frames: the kernel could not take or keep the stack */
+	USER_STACK_SLOW,   /* the names took too long */
+	USER_STACK_FAILED, /* the names could not be looked up: no memory, or no process that does it */
+	USER_STACK_FORGOTTEN, /* no frames: it was not kept until it was shown */
 	USER_STACK_STATE_CNT,
 };
 
@@ -116,6 +119,7 @@ struct user_stack {
 	const struct user_frame *frames; /* innermost first */
 	uint32_t frame_cnt;
 	enum user_stack_state state;
+	bool lacks_files; /* a file that is mapped there could not be read; not in recordings */
 };
 
 struct row {

@@ -37,6 +37,8 @@ struct userstacks {
 	uint32_t text_cnt;
 	size_t text_cap;
 	struct hash by_text;
+	uint64_t cnts[USER_STACK_STATE_CNT]; /* of the stacks shown */
+	uint64_t lacking_cnt;                /* of those with lacks_files */
 };
 
 /* What a frame and a text take beside themselves: places in tables, and the allocator's own. */
@@ -248,21 +250,41 @@ uint32_t userstacks_add(struct userstacks *us, const struct user_stack *stack)
 	return userstacks_put(us, us->last_nr, stack) ? 0 : us->last_nr;
 }
 
-const struct user_stack *userstacks_get(const struct userstacks *us, uint64_t nr)
+bool userstacks_has(const struct userstacks *us, uint64_t nr)
 {
-	const struct kept_stack *kept = stack_find(us, nr);
+	return stack_find(us, nr) != NULL;
+}
 
-	return kept ? &kept->stack : NULL;
+const struct user_stack *userstacks_show(struct userstacks *us, uint64_t nr)
+{
+	static const struct user_stack forgotten = { .state = USER_STACK_FORGOTTEN };
+	const struct kept_stack *kept = stack_find(us, nr);
+	const struct user_stack *stack = kept ? &kept->stack : &forgotten;
+
+	us->cnts[stack->state]++;
+	us->lacking_cnt += stack->lacks_files;
+	return stack;
 }
 
 const struct user_stack *userstacks_get_new(struct userstacks *us, uint64_t nr)
 {
+	const struct user_stack *stack = userstacks_show(us, nr);
 	struct kept_stack *kept = stack_find(us, nr);
 
 	if (!kept || kept->is_given)
 		return NULL;
 	kept->is_given = true;
-	return &kept->stack;
+	return stack;
+}
+
+uint64_t userstacks_cnt(const struct userstacks *us, enum user_stack_state state)
+{
+	return us->cnts[state];
+}
+
+uint64_t userstacks_lacking_cnt(const struct userstacks *us)
+{
+	return us->lacking_cnt;
 }
 
 void userstacks_forget_given(struct userstacks *us)
@@ -280,6 +302,12 @@ const char *user_stack_note(enum user_stack_state state)
 		return "the process may not be read";
 	case USER_STACK_LOST:
 		return "the kernel could not keep it";
+	case USER_STACK_SLOW:
+		return "names took too long";
+	case USER_STACK_FAILED:
+		return "names could not be looked up";
+	case USER_STACK_FORGOTTEN:
+		return "it was not kept so long";
 	default:
 		return NULL;
 	}

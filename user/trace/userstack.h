@@ -28,11 +28,24 @@ uint32_t userstacks_add(struct userstacks *us, const struct user_stack *stack);
 /* userstacks_put - keep a copy as number @nr; a number that is known keeps its stack. Return: 0 or -ENOMEM. */
 int userstacks_put(struct userstacks *us, uint32_t nr, const struct user_stack *stack);
 
-/* userstacks_get - the stack of number @nr. Return: NULL: unknown. Valid until another is kept. */
-const struct user_stack *userstacks_get(const struct userstacks *us, uint64_t nr);
+/* userstacks_has - whether stack number @nr is still kept. */
+bool userstacks_has(const struct userstacks *us, uint64_t nr);
 
-/* userstacks_get_new - as userstacks_get, for a caller that writes each stack once: NULL for one that it had before. */
+/*
+ * userstacks_show - the stack of number @nr, which is counted as shown. Return: never NULL: for one that is not known a
+ * stack that says so. Valid until another is kept.
+ */
+const struct user_stack *userstacks_show(struct userstacks *us, uint64_t nr);
+
+/*
+ * userstacks_get_new - as userstacks_show, for a caller that writes each stack once: NULL for one that it had before,
+ * which is counted all the same, and for one that is not known.
+ */
 const struct user_stack *userstacks_get_new(struct userstacks *us, uint64_t nr);
+
+/* userstacks_cnt - how many stacks in that state were shown; userstacks_lacking_cnt: how many of all lack a file. */
+uint64_t userstacks_cnt(const struct userstacks *us, enum user_stack_state state);
+uint64_t userstacks_lacking_cnt(const struct userstacks *us);
 
 /* userstacks_forget_given - let userstacks_get_new return each stack once more. */
 void userstacks_forget_given(struct userstacks *us);
