@@ -211,7 +211,8 @@ int helper_wait(const struct helper *h, uint64_t end_ns, int stop_cnt)
 	struct pollfd pfd = { .fd = h->answer_fd, .events = POLLIN };
 
 	while (*signals_stop_cnt == stop_cnt) {
-		const int64_t left_ms = (int64_t)(end_ns - host_time_ns()) / 1000000;
+		const int64_t left_ns = (int64_t)(end_ns - host_time_ns());
+		const int64_t left_ms = (left_ns + 999999) / 1000000;
 		/* a signal may arrive just before poll */
 		int cnt = poll(&pfd, 1,
 			       left_ms < 0         ? 0
@@ -222,7 +223,7 @@ int helper_wait(const struct helper *h, uint64_t end_ns, int stop_cnt)
 			return 0;
 		if (cnt < 0 && errno != EINTR)
 			return -errno;
-		if (left_ms <= 0)
+		if (left_ns <= 0)
 			return -ETIMEDOUT;
 	}
 	return -EINTR;

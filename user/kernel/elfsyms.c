@@ -262,16 +262,17 @@ static int read_symbols(struct elfsyms *es, const struct image *im, uint32_t typ
 {
 	const size_t strings = es->names_bytes;
 	const size_t item_bytes = ITEM_BYTES(im, Sym);
-	const Elf64_Shdr *head = im->sections;
-	const Elf64_Shdr *stop = im->sections + im->section_cnt;
+	const Elf64_Shdr *head;
 	Elf64_Sym syms[1024];
+	uint32_t nr = 0;
 	size_t cnt;
 	int err;
 
-	while (head < stop && head->sh_type != type)
-		head++;
-	if (head == stop || head->sh_entsize != item_bytes)
+	while (nr < im->section_cnt && im->sections[nr].sh_type != type)
+		nr++;
+	if (nr == im->section_cnt || im->sections[nr].sh_entsize != item_bytes)
 		return 0;
+	head = &im->sections[nr];
 	err = read_strings(es, im, head->sh_link);
 	cnt = err ? 0 : (size_t)head->sh_size / item_bytes;
 	if (cnt > SYMBOL_CNT_MAX)

@@ -97,9 +97,9 @@ struct stacknamer {
 
 /* ---- in the other process ---- */
 
-static struct answer_text answer_text(struct text base, struct text text)
+static struct answer_text answer_text(struct text texts, struct text text)
 {
-	return (struct answer_text){ text.len ? (uint32_t)(text.ptr - base.ptr) : 0,
+	return (struct answer_text){ text.len ? (uint32_t)(text.ptr - texts.ptr) : 0,
 				     (uint32_t)text.len };
 }
 

@@ -185,10 +185,11 @@ static bool parse_map(char *line, struct user_map *map, const char **path)
 
 static int add_map(struct process *proc, struct user_map *map, const char *path)
 {
-	const struct user_map *last = proc->map_cnt ? &proc->maps[proc->map_cnt - 1] : NULL;
+	const struct user_map *last;
 
 	if (VEC_RESERVE(proc->maps, proc->map_cap, proc->map_cnt + 1))
 		return -ENOMEM;
+	last = proc->map_cnt ? &proc->maps[proc->map_cnt - 1] : NULL;
 	map->path = (uint32_t)proc->paths.len;
 	/* code that is made at run time can have thousands of maps, one after the other */
 	if (last && !strcmp(proc->paths.ptr + last->path, path))
