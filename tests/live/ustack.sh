@@ -51,6 +51,48 @@ test_namespace()
 	[ ! -e hidden/usercalls ] || fail 'the program is in sight'
 }
 
+# Another user's program, in a directory of that user's alone.
+test_others()
+{
+	mkdir -p /tmp/theirs
+	cp /files/usercalls /tmp/theirs/
+	chown -R nobody /tmp/theirs
+	chmod 700 /tmp/theirs /tmp/theirs/usercalls
+	expect 0 trace netfgraph --user nobody -G __sys_sendto -T __sys_sendto --graph-opts ustack -o out -- \
+		taskset 1 /tmp/theirs/usercalls sendto 2>err
+	cat err
+	grep 'user stack' out
+	expect_count 1 "\\|  /\\* user stack: $(frames_of usercalls) <-.* \\*/\$" out
+	expect_no_line 'names' err
+}
+
+# caps PID: those that it may use, of CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH or of all
+caps()
+{
+	printf '%x' "$((0x$(sed -n 's/^CapPrm:\t//p' "/proc/$1/status") & ${2:--1}))"
+}
+
+# Only the processes that read others' files may do so.
+test_privileges()
+{
+	begin_trace --comm nobody-else -G __sys_connect -T __sys_connect --graph-opts ustack
+	[ "$(caps "$tracer" 0x80004)" = 0 ] || fail "the tracer has capabilities $(caps "$tracer")"
+	cnt=0
+	for status in $(grep -l "^PPid:.$tracer\$" /proc/[0-9]*/status); do
+		pid=${status#/proc/}
+		pid=${pid%/status}
+		[ "$(caps "$pid")" = 80004 ] || fail "a process beside it has capabilities $(caps "$pid")"
+		cnt=$((cnt + 1))
+	done
+	[ "$cnt" -eq 4 ] || fail "$cnt processes beside it"
+	helpers=$(grep -l "^PPid:.$tracer\$" /proc/[0-9]*/status)
+	end_trace
+	sleep 0.2
+	for status in $helpers; do
+		[ ! -e "$status" ] || fail "$status is left"
+	done
+}
+
 # Nobody reads the rings until the process has gone.
 test_ended()
 {
@@ -110,4 +152,4 @@ test_narrow()
 	expect_count 1 "\\* user stack: inner32$at <-outer32$at <-_start$at \\*/\$" out
 }
 
-run_tests names namespace ended no_process recorded narrow
+run_tests names namespace others privileges ended no_process recorded narrow

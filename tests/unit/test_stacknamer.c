@@ -1,5 +1,6 @@
 /* The process that names user stacks, and the files of a made-up process that it reads, which may be anything. */
 #include "kernel/stacknamer.c"
+#include "kernel/usersyms.c"
 
 #include <elf.h>
 #include <sys/mman.h>
@@ -219,8 +220,12 @@ TEST(a_mapped_path_is_opened_only_if_it_is_the_regular_file)
 		 sizeof(program)); /* another file with the same contents */
 	stack = look_at(4);
 	CHECK(is_unread(&stack));
-	CHECK(!rename(place("x"), place("7/root/bin/x")));
+	CHECK(!rename(place("x"), place("7/root/bin/y")) && !unlink(place("7/root/bin/x")));
+	CHECK(!symlink("y", place("7/root/bin/x")));
 	stack = look_at(5);
+	CHECK(is_unread(&stack));
+	CHECK(!rename(place("7/root/bin/y"), place("7/root/bin/x")));
+	stack = look_at(6);
 	CHECK(is_named(&stack));
 }
 
@@ -280,19 +285,31 @@ TEST(the_device_of_a_map_is_compared)
 	CHECK(major(st.st_dev) ? is_unread(&stack) : is_named(&stack));
 }
 
-TEST(what_procfs_has_is_no_program)
+static void check_opened(const char *path, bool is_opened)
 {
-	struct user_stack stack;
-	char line[128];
+	int look = open(path, O_PATH | O_CLOEXEC);
+	struct user_map map;
 	struct stat st;
+	int fd;
 
-	CHECK(!stat("/proc/version", &st) && S_ISREG(st.st_mode));
-	snprintf(line, sizeof(line), "400000-402000 r-xp 00000000 %02x:%02x %llu /proc/version\n",
-		 major(st.st_dev), minor(st.st_dev), (unsigned long long)st.st_ino);
-	put_text("7/maps", line);
-	CHECK(!symlink("mnt:[1]", place("7/ns/mnt")) && !symlink("mnt:[1]", place("self/ns/mnt")));
-	stack = look_at(7);
-	CHECK(is_unread(&stack));
+	CHECK(look >= 0 && !fstat(look, &st));
+	map = (struct user_map){ .ino = st.st_ino,
+				 .dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev) };
+	fd = open_looked(&map, look, &st);
+	CHECK((fd >= 0) == is_opened);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Even if the map says so: what a process or the kernel makes up has no end. */
+TEST(only_regular_files_of_disks_are_opened)
+{
+	check_opened(place("7/root/bin/x"), true);
+	check_opened("/proc/version", false);
+	check_opened("/dev/null", false);
+	check_opened(place("7/root"), false);
+	CHECK(!mkfifo(place("fifo"), 0644));
+	check_opened(place("fifo"), false);
 }
 
 /* ---- what is known of a process, and for how long ---- */

@@ -25,10 +25,10 @@
 /* Its limit of memory; usersyms.c forgets things before. */
 #define MEMORY_BYTES  (512u << 20)
 
-#define TIMEOUT_MS    100u
+#define TIMEOUT_MS    500u /* a stack takes less than one, but a busy host may take its time */
 #define HANGS_NS      5000000000ull /* then it is killed; a large program may take a second */
 #define RETRY_NS      1000000000ull /* until a stack without names is asked for again */
-#define BUDGET_NS     500000000     /* of waiting, at once */
+#define BUDGET_NS     1000000000    /* of waiting, at once */
 #define BUDGET_PART   10            /* of the time from then on */
 
 #define TAKEN_CNT_MAX 65536u

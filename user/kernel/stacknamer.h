@@ -33,7 +33,7 @@ void stacknamer_free(struct stacknamer *sn);
 
 /*
  * stacknamer_take - find the names of a stack that was recorded just now. This takes a tenth of the time at most, apart
- * from half a second; beyond that stacks stay without names.
+ * from a second; beyond that stacks stay without names.
  *
  * @taken: NFG_USTACK(); @mm: NFG_VALUE_USTACK_MM. Return: its number for userstacks_show; 0: no memory.
  */
