@@ -591,7 +591,11 @@ TEST(impossible_user_stacks_are_refused)
 	static const struct {
 		size_t at;
 		uint16_t number;
-	} bad[] = { { 4, 49 }, { 4, 40 }, { 6, 4 }, { 8 + 24, 4097 }, { 8 + 24, 4000 } };
+	} bad[] = { { 4, 49 },
+		    { 4, 40 },
+		    { 6, USER_STACK_STATE_CNT },
+		    { 8 + 24, 4097 },
+		    { 8 + 24, 4000 } };
 	size_t with_cnt;
 
 	for (size_t i = 0; i < CNT_OF(bad); i++) {
