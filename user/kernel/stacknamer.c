@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,7 +23,7 @@
 
 /* The first one and three that take over after it; all are forked while we have the privileges that they need. */
 #define HELPER_CNT 4u
-/* Its limit of memory; usersyms.c forgets things before. */
+/* Its limit of memory, besides what it has of the tracer; usersyms.c forgets things before. */
 #define MEMORY_BYTES  (512u << 20)
 
 #define TIMEOUT_MS    500u /* a stack takes less than one, but a busy host may take its time */
@@ -137,13 +138,28 @@ static bool answer_write(const struct answer *answer, size_t len)
 	return true;
 }
 
+#ifndef NFG_SANITIZED /* which reserves terabytes */
+static rlim_t own_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (file && fscanf(file, "%llu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+#endif
+
 static void limit_memory(void)
 {
 	const struct rlimit none = { 0 };
 
 	setrlimit(RLIMIT_CORE, &none);
-#ifndef NFG_SANITIZED /* which reserves terabytes */
-	const struct rlimit memory = { MEMORY_BYTES, MEMORY_BYTES };
+#ifndef NFG_SANITIZED
+	const rlim_t bytes = own_bytes() + MEMORY_BYTES;
+	const struct rlimit memory = { bytes, bytes };
 
 	setrlimit(RLIMIT_AS, &memory);
 #endif
