@@ -49,7 +49,7 @@ static uint32_t add(uint32_t nr, size_t symbol_len)
 /* NULL: it has gone. */
 static const struct user_stack *kept(uint32_t nr)
 {
-	return userstacks_get(stacks, nr);
+	return userstacks_has(stacks, nr) ? userstacks_show(stacks, nr) : NULL;
 }
 
 /* Whether stack @got is still there; if so, as add(@nr) made it. */

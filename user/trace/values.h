@@ -16,7 +16,7 @@ struct call_values {
 	uint64_t caller; /* the return address */
 	uint64_t ret;
 	uint64_t stack;  /* NFG_VALUE_STACK; see retaddr_frame */
-	uint64_t ustack; /* see userstacks_get */
+	uint64_t ustack; /* see userstacks_show */
 	uint64_t
 		pkt; /* number of the followed packet (--track); 0: none, or as before in this tree */
 	struct nfg_packet packet;
