@@ -28,9 +28,9 @@ EXAMPLES := $(wildcard packaging/flight/*)
 WARN   := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
 # The program reads files and texts that others made; packages bring their own flags.
-CFLAGS  ?= -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2
+CFLAGS  ?= -O2 -g -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 LDFLAGS ?= -Wl,-z,relro,-z,now
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -DNFG_SANITIZED)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -U_FORTIFY_SOURCE -DNFG_SANITIZED)
 LIBS   := -lbpf -lelf -lz
 ALL_CFLAGS = -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(WERROR) $(SANFLAGS) -D_GNU_SOURCE \
 	-DNFG_HTML_PAGE='"user/html/page.html"' -DNFG_VERSION='"$(VERSION)"' -Iinclude -Iuser -isystem $(OUTPUT)

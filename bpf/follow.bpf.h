@@ -271,15 +271,19 @@ static __always_inline int skb_copied(__u64 *ctx)
 	return 0;
 }
 
-/* Fragments. */
+/* Arguments: a fragment, which may have a number of its own, and the packet that it was cut from. */
 static __always_inline int skb_cut(__u64 *ctx)
 {
-	return skb_copied(ctx);
+	__u64 nr = number_of(ctx[1]);
+
+	if (nr)
+		follow_put(ctx[0], nr);
+	return 0;
 }
 
 static __always_inline int skb_cut6(__u64 *ctx)
 {
-	return skb_copied(ctx);
+	return skb_cut(ctx);
 }
 
 static __always_inline int skb_released(__u64 *ctx)

@@ -449,7 +449,7 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 	128 /* packets are followed: their number, where it is news in a tree (--track) */
 
 #define NFG_FOLLOWED_CNT 65536u /* sk_buffs that are followed at once */
-#define NFG_PAST_END_CNT 16u
+#define NFG_PAST_END_CNT 24u
 
 #define NFG_STACK_FRAMES 48u    /* of a stack, at most */
 #define NFG_STACKS_CNT   16384u /* limit for different stacks */

@@ -297,10 +297,12 @@ cat >"$dir/numbers" <<END
     1.000004 |   0)     cli-7      |   3.000 us    |  }
     1.000005 |   1)     srv-9      |   1.000 us    |  ip_rcv(skb=0xffff888004588ce8, pkt=8);
     1.000007 |   1)     srv-9      |   1.000 us    |  ip_rcv(skb=0xffff888004588ce8, pkt=7);
+    1.000008 |   0)     cli-7      |   1.000 us    |  nft_do_chain(pkt=0xffffc90000003a10);
+    1.000009 |   1)     srv-9      |   1.000 us    |  nft_do_chain(pkt=0xffffc90000003a10);
 END
 check 'numbers of packets' 0 '^$' report "$dir/numbers" --format perfetto -o "$dir/perfetto"
 ! command -v python3 >/dev/null || verify 'arrows join their calls' diff <(echo 'flow: ip_send_skb [threads of unknown processes/cli 7] -> ip_rcv [CPU 1/softirq, CPU 1]') \
-	<(python3 tests/readers/perfetto.py tracks "$dir/perfetto" | grep '^flow: ip_send')
+	<(python3 tests/readers/perfetto.py tracks "$dir/perfetto" | grep '^flow: .* -> ')
 usage_error 'stages have their functions' '--by stage takes no functions: -T \+GLOB adds some' latency --by stage tcp_sendmsg
 usage_error 'and start functions' '--by stage has start functions of its own: --packet chooses packets' \
 	latency --by stage -G tcp_sendmsg

@@ -41,6 +41,7 @@ host()
 	nft add table ip examples
 	nft add chain ip examples out '{ type filter hook output priority 0; }' || fail 'no rule'
 	nft add rule ip examples out oif lo meta mark set 5 || fail 'no mark'
+	modprobe nf_conntrack
 	/bin/ip -n far addr add 192.0.2.2/32 dev v1
 	/bin/ip route add 192.0.2.2/32 via 10.0.0.7
 	/bin/ip netns exec far httpd -f -p 80 -h "$PWD/www" &

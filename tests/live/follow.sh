@@ -134,8 +134,9 @@ pinned()
 # namespace. Each hop has each packet, below the function that called it, and each tree the packet's number.
 test_whole()
 {
-	network
 	[ -x /files/tc ] || skip 'no tc on this machine'
+	network
+	rm -rf /sys/fs/bpf/follow # of a try before
 	modprobe sch_ingress && modprobe cls_bpf || skip 'no clsact here'
 	cg=/sys/fs/cgroup/follow
 	mkdir -p $cg
@@ -175,6 +176,7 @@ test_whole()
 # What decides on the way of three datagrams (--show rules): the route, the hooks, the rule, the translation, a neighbour, a queue.
 test_rules()
 {
+	[ -x /files/tc ] || skip 'no tc on this machine'
 	network
 	$near /files/tc qdisc replace dev n1 root pfifo || fail 'no queue'
 	path='-T ip_output -T nf_hook_slow -T __qdisc_run -T neigh_resolve_output'
@@ -183,17 +185,31 @@ test_rules()
 	RUN="TO=10.9.9.9 $near workload udp-to 3"
 	export RUN
 	# shellcheck disable=SC2016
-	expect 0 record netfgraph record -o rec $path --show rules --graph-opts retval sh -c 'eval "$RUN"; sleep 0.5' 2>err
+	expect 0 record netfgraph record -o rec $path --show rules --graph-opts retval sh -c 'eval "$RUN"; sleep 2' 2>err
 	expect 0 report netfgraph report rec -o out
-	expect_count 3 ' ip_output\(route_dev=n1, gw=10\.1\.0\.1\)' out
-	expect_count 3 ' ip_output\(route_dev=f0, gw=0\.0\.0\.0\)' out
-	expect_line ' nf_hook_slow\(pf=IPV4, hook=0, in=br0, out=\(null\)\)' out
-	expect_count 3 ' __qdisc_run\(qdisc=pfifo, qdisc_dev=n1, qlen=[01], backlog_bytes=[0-9]+\)' out
-	expect_line ' neigh_resolve_output\(nud_state=[a-z]+, neigh_dev=[a-z0-9]+\)' out
+	expect_count 3 ' ip_output\(route_dev=n1, route_gateway_family=AF_INET, route_gateway=10\.1\.0\.1\)' out
+	expect_count 3 ' ip_output\(route_dev=f0, route_gateway_family=[A-Z_0-9]+, route_gateway=0\.0\.0\.0\)' out
+	expect_line ' nf_hook_slow\(nf_family=IPV4, nf_hook=0, nf_in=br0, nf_out=\(null\)\)' out
+	expect_count 3 ' __qdisc_run\(qdisc_kind=pfifo, qdisc_dev=n1, qdisc_packets=[01], qdisc_bytes=[0-9]+\)' out
+	expect_line ' neigh_resolve_output\(neigh_state=[a-z]+, neigh_dev=[a-z0-9]+\)' out
 	[ -e /sys/kernel/btf/nf_tables ] || return 0 # no types of modules
-	expect_count 1 ' nft_do_chain( \[nf_tables\])?\(table=follow, chain=in\)' out
+	expect_count 1 ' nft_do_chain( \[nf_tables\])?\(nf_table=follow, nf_chain=in\)' out
 	expect_count 1 ' nft_do_chain.*(ret=|= )0x1 \[NF_ACCEPT\]' out
-	expect_count 1 ' __nf_conntrack_confirm.*ct_src=10\.1\.0\.2, ct_dst=10\.9\.9\.9, ct_dport=5000, ct_reply_src=10\.2\.0\.2, ct_reply_sport=7000, ct_reply_dst=10\.1\.0\.2\)' out
+	expect_count 1 ' __nf_conntrack_confirm.*ct_proto=UDP, ct_src=10\.1\.0\.2, ct_dst=10\.9\.9\.9, ct_dport=5000, ct_reply_src=10\.2\.0\.2, ct_reply_sport=7000, ct_reply_dst=10\.1\.0\.2, ct_reply_dport=[0-9]+\)' out
+	nft -f - <<-RULES || fail 'nft does not take the rules'
+		table ip dropping {
+			chain forw {
+				type filter hook forward priority 0;
+				udp dport 7001 drop
+			}
+		}
+	RULES
+	RUN="PORT=5001 $RUN"
+	# shellcheck disable=SC2016
+	expect 0 drops netfgraph -T nft_do_chain --show rules --filter 'retval == NF_DROP || retval == NF_DROP_REASON' \
+		--graph-opts retval -o out sh -c 'eval "$RUN"; sleep 2' 2>err
+	nft delete table ip dropping
+	expect_count 3 ' nft_do_chain( \[nf_tables\])?\(nf_table=dropping, nf_chain=forw\); /\* (ret=|= )0x[02a-f0-9]+ \[NF_DROP(_REASON)?\] \*/$' out
 }
 
 # Functions that see a packet after its end, and its copies before they are filled in, give no numbers.
@@ -230,7 +246,7 @@ test_recorded()
 	# shellcheck disable=SC2016
 	RUN="TO=10.9.9.9 $near workload udp-to 20"
 	export RUN
-	expect 0 record netfgraph record -o rec $path --packet 'udp dst port 5000' --track sh -c 'eval "$RUN"; sleep 0.5'
+	expect 0 record netfgraph record -o rec $path --packet 'udp dst port 5000' --track sh -c 'eval "$RUN"; sleep 2'
 	expect 0 report netfgraph report rec -o out
 	each 20 'ip_send_skb ip_rcv ip_rcv'
 	expect 0 json netfgraph report rec --format json -o out

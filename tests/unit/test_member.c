@@ -732,18 +732,18 @@ TEST(rules_stand_for_what_functions_tell)
 		{ "rules",
 		  "hook",
 		  { 0, 0, (uintptr_t)&hook_state },
-		  "pf=IPV4 hook=4 in= out=eth0",
+		  "nf_family=IPV4 nf_hook=4 nf_in= nf_out=eth0",
 		  STATE(2, NFG_SHOWN_NULL) },
 		{ "rules,state.hook",
 		  "hook",
 		  { 0, 0, (uintptr_t)&hook_state },
-		  "state.hook=4 pf=IPV4 hook=4 in= out=eth0",
+		  "state.hook=4 nf_family=IPV4 nf_hook=4 nf_in= nf_out=eth0",
 		  STATE(3, NFG_SHOWN_NULL) },
 		{ "rules", "ip_output", { (uintptr_t)&routed }, "route_dev=eth0", 0 },
-		{ "skb._skb_refdst:dst_entry.dev.ifindex",
+		{ "skb->_skb_refdst:dst_entry.dev.ifindex",
 		  "ip_output",
 		  { (uintptr_t)&routed },
-		  "skb._skb_refdst:dst_entry.dev.ifindex=3",
+		  "skb->_skb_refdst:dst_entry.dev.ifindex=3",
 		  0 },
 	};
 	uint64_t states;
@@ -758,7 +758,7 @@ TEST(rules_stand_for_what_functions_tell)
 		CHECK(states == row->states);
 	}
 	CHECK_STR(
-		shown_lack("rules"),
+		shown_lack("rules,skb.len"),
 		": 'rules': none of the functions has a rule, a connection, a route, a queue or a neighbour");
 }
 
@@ -780,6 +780,8 @@ TEST(hooks_have_verdicts)
 	}
 	CHECK(proto_ret(protos, 0, 0, &style, &ret));
 	CHECK_TEXT(ret.text, "NF_DROP");
+	CHECK(proto_ret(protos, 0, 0x10002, &style, &ret));
+	CHECK_TEXT(ret.text, "NF_DROP_REASON");
 	CHECK(proto_ret(protos, 1, 0, &style, &ret) && !ret.text.len);
 	shown_free(shown);
 	proto_table_free(protos);

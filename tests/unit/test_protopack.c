@@ -1,5 +1,6 @@
 /* Types into recordings and back, and what damaged ones do. */
 #include "kernel/proto.h"
+#include "kernel/tracepoint.h"
 #include "harness.h"
 #include "format/render.h"
 #include "prototypes.h"
@@ -89,6 +90,22 @@ TEST(test_proto_pack_says_what_went_wrong)
 	fresh_table();
 	CHECK(!proto_table_pack(table, PROTO_PIECE_MIN, refuse_piece, &calls));
 	CHECK(calls == 1);
+}
+
+/* IPPROTO_MPTCP is 262: a byte cannot have it, and a recording of it would be damaged. */
+TEST(names_that_are_too_wide_for_a_type_are_left_out)
+{
+	struct proto_type type = { .kind = PROTO_UNSIGNED, .bytes = 1 };
+	const struct proto proto = { .ret = { .kind = PROTO_VOID, .bytes = 8 } };
+	int64_t value;
+
+	fresh_table();
+	CHECK(!tracepoint_named(table, "ipproto", &type) && type.kind == PROTO_ENUM);
+	CHECK(proto_enumerator(table, &type, text_from("IPPROTO_SCTP"), &value) && value == 132);
+	CHECK(!proto_enumerator(table, &type, text_from("IPPROTO_MPTCP"), &value));
+	CHECK(!prototab_add(table, &proto));
+	pack(1 << 20);
+	CHECK(!unpack(0));
 }
 
 TEST(test_proto_pieces_come_once_and_in_order)

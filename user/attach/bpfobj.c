@@ -509,6 +509,12 @@ static const char *const past_end_funcs[] = {
 	"skb_pp_recycle",
 	"napi_skb_cache_put",
 	"kfree_skbmem",
+	"msg_zerocopy_callback",
+	"msg_zerocopy_complete",
+	"sock_pfree",
+	"sock_ofree",
+	"mptcp_rfree",
+	"xsk_destruct_skb",
 	"tpacket_destruct_skb",
 	"netlink_skb_destructor",
 };

@@ -541,6 +541,9 @@ static void filter_load_steps(struct coder *c, const struct member *m, uint8_t s
 		}
 		filter_address(c, R_VALUE, m->offsets[i]);
 		filter_probe(c, bytes);
+		if (m->bits_at == i + 1)
+			filter_put(c, BPF_ALU64 | BPF_AND | BPF_K, R_VALUE, 0, 0,
+				   MEMBER_ADDRESS_MASK);
 	}
 }
 

@@ -131,7 +131,7 @@ const struct shown_name *shown_unfound(const struct shown *shown)
 		if (!shown->names[i].is_found)
 			return &shown->names[i];
 	}
-	return shown->has_facts && !shown->read_cnt ? &facts : NULL;
+	return shown->has_facts && !shown->finds_facts ? &facts : NULL;
 }
 
 /* ---- types ---- */
@@ -144,20 +144,23 @@ static bool shown_is_char(const struct btf *btf, uint32_t type_id)
 	return type && btf_is_int(type) && type->size == 1 && name && !strcmp(name, "char");
 }
 
-/* Members that are numbers to C, and have names. */
-static const char *list_of(struct text member)
+/* Members that are numbers to C, and have names. @is_fact: of SHOWN_FACTS, whose structs are known. */
+static const char *list_of(struct text member, bool is_fact)
 {
 	static const struct {
 		const char *member;
 		const char *list;
+		bool is_fact;
 	} lists[] = {
-		{ "sk_state", "state" },    { "skc_state", "state" },     { "sk_family", "family" },
-		{ "skc_family", "family" }, { "sk_protocol", "ipproto" }, { "nud_state", "nud" },
-		{ "pf", "nfproto" },
+		{ "sk_state", "state", false },      { "skc_state", "state", false },
+		{ "sk_family", "family", false },    { "skc_family", "family", false },
+		{ "sk_protocol", "ipproto", false }, { "nud_state", "nud", false },
+		{ "pf", "nfproto", true },           { "protonum", "layer4", true },
+		{ "rt_gw_family", "family", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		if (text_equal(member, text_from(lists[i].member)))
+		if (text_equal(member, text_from(lists[i].member)) && lists[i].is_fact <= is_fact)
 			return lists[i].list;
 	}
 	return NULL;
@@ -186,13 +189,13 @@ static int number_type(struct proto_table *types, const struct btf *btf,
 {
 	const struct member *m = &read->member;
 	const struct text word = last_word(name->path);
-	const bool has_bits = !name->name.len && text_equal(word, text_from("status")); /* a fact */
+	const char *list = list_of(word, !name->name.len);
 	int err = prototab_type(types, btf, m->type_id, type);
 
-	if (!err && !m->bit_cnt && list_of(word) &&
+	if (!err && !m->bit_cnt && list &&
 	    (type->kind == PROTO_UNSIGNED || type->kind == PROTO_SIGNED))
-		return tracepoint_named(types, list_of(word), type);
-	if ((type->kind == PROTO_UNSIGNED && !has_bits) || type->kind == PROTO_BOOL)
+		return tracepoint_named(types, list, type);
+	if (type->kind == PROTO_UNSIGNED || type->kind == PROTO_BOOL)
 		type->kind = PROTO_DECIMAL;
 	if (m->is_be && m->bytes == 4 &&
 	    (ends_with(word, "addr") || text_equal(word, text_from("rt_gw4"))))
@@ -234,22 +237,6 @@ static int value_type(struct proto_table *types, const struct btf *btf, struct s
 
 /* ---- the members of a function ---- */
 
-/*
- * Whether the path begins with a number of an sk_buff whose low bits have a meaning of their own, and the others are an
- * address (SKB_DST_PTRMASK, NFCT_PTRMASK).
- */
-static bool begins_with_bits(struct text path)
-{
-	static const char *const members[] = { "._skb_refdst:", "._nfct:" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		if (path.len > strlen(members[i]) &&
-		    !memcmp(path.ptr, members[i], strlen(members[i])))
-			return true;
-	}
-	return false;
-}
-
 /* @idx: of the argument. Return: 0, 1: the function lacks it, or -ENOMEM. */
 static int name_resolve(struct shown_name *name, uint32_t idx, struct proto_table *types,
 			const struct btf *btf, const struct btf_type *func_type,
@@ -261,7 +248,6 @@ static int name_resolve(struct shown_name *name, uint32_t idx, struct proto_tabl
 		return 1;
 	type_id = btf_params(func_type)[idx].type;
 	read->arg_idx = (uint8_t)idx;
-	read->begins_with_bits = begins_with_bits(name->path);
 	read->is_arg_probed = !member_is_loadable(btf, type_id);
 	if (!member_resolve(&read->member, btf, type_id, name->path, name->name.len, false,
 			    name->why))
@@ -288,29 +274,26 @@ static const struct fact {
 	const char *path;
 	const char *label;
 } facts[] = {
-	{ "nft_do_chain", "priv", ":nft_chain.table.name", "table" },
-	{ "nft_do_chain", "priv", ":nft_chain.name", "chain" },
-	{ "ipt_do_table", "priv", ":xt_table.name", "table" },
-	{ "ip6t_do_table", "priv", ":xt_table.name", "table" },
-	{ NULL, "xt_table", ".name", "table" }, /* of the same functions before 5.15 */
-	{ NULL, "nf_hook_state", ".pf", "pf" },
-	{ NULL, "nf_hook_state", ".hook", "hook" },
-	{ NULL, "nf_hook_state", ".in.name", "in" },
-	{ NULL, "nf_hook_state", ".out.name", "out" },
-	{ NULL, "nf_conn", ".status", "ct_status" },
+	{ "nft_do_chain", "priv", ":nft_chain.table.name", "nf_table" },
+	{ "nft_do_chain", "priv", ":nft_chain.name", "nf_chain" },
+	{ "ipt_do_table", "priv", ":xt_table.name", "nf_table" },
+	{ "ip6t_do_table", "priv", ":xt_table.name", "nf_table" },
+	{ NULL, "xt_table", ".name", "nf_table" }, /* of the same functions before 5.16 */
+	{ NULL, "nf_hook_state", ".pf", "nf_family" },
+	{ NULL, "nf_hook_state", ".hook", "nf_hook" },
+	{ NULL, "nf_hook_state", ".in.name", "nf_in" },
+	{ NULL, "nf_hook_state", ".out.name", "nf_out" },
+	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.protonum", "ct_proto" },
 	{ NULL, "nf_conn", ".tuplehash[0].tuple.src.u3", "ct_src" },
 	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.u3", "ct_dst" },
 	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.u.all", "ct_dport" },
 	{ NULL, "nf_conn", ".tuplehash[1].tuple.src.u3", "ct_reply_src" },
 	{ NULL, "nf_conn", ".tuplehash[1].tuple.src.u.all", "ct_reply_sport" },
 	{ NULL, "nf_conn", ".tuplehash[1].tuple.dst.u3", "ct_reply_dst" },
-	/* a connection that is new leaves with its addresses translated */
-	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u3", "ct_dst" },
-	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u.all", "ct_dport" },
-	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u3", "ct_reply_src" },
-	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u.all", "ct_reply_sport" },
-	{ "nf_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u3", "ct_reply_dst" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.status", "ct_status" },
+	{ NULL, "nf_conn", ".tuplehash[1].tuple.dst.u.all", "ct_reply_dport" },
+	/* a new connection leaves with its addresses translated */
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.protonum",
+	  "ct_proto" },
 	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.src.u3", "ct_src" },
 	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u3", "ct_dst" },
 	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u.all",
@@ -321,18 +304,23 @@ static const struct fact {
 	  "ct_reply_sport" },
 	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u3",
 	  "ct_reply_dst" },
+	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u.all",
+	  "ct_reply_dport" },
 	{ "ip_output", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
-	{ "ip_output", "skb", "._skb_refdst:rtable.rt_gw4", "gw" },
+	{ "ip_output", "skb", "._skb_refdst:rtable.rt_gw_family", "route_gateway_family" },
+	{ "ip_output", "skb", "._skb_refdst:rtable.rt_gw4", "route_gateway" },
 	{ "ip_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
-	{ "ip_finish_output2", "skb", "._skb_refdst:rtable.rt_gw4", "gw" },
+	{ "ip_finish_output2", "skb", "._skb_refdst:rtable.rt_gw_family", "route_gateway_family" },
+	{ "ip_finish_output2", "skb", "._skb_refdst:rtable.rt_gw4", "route_gateway" },
 	{ "ip6_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
 	{ NULL, "rtable", ".dst.dev.name", "route_dev" },
-	{ NULL, "rtable", ".rt_gw4", "gw" },
-	{ NULL, "Qdisc", ".ops.id", "qdisc" },
+	{ NULL, "rtable", ".rt_gw_family", "route_gateway_family" },
+	{ NULL, "rtable", ".rt_gw4", "route_gateway" },
+	{ NULL, "Qdisc", ".ops.id", "qdisc_kind" },
 	{ NULL, "Qdisc", ".dev_queue.dev.name", "qdisc_dev" },
-	{ NULL, "Qdisc", ".q.qlen", "qlen" },
-	{ NULL, "Qdisc", ".qstats.backlog", "backlog_bytes" },
-	{ NULL, "neighbour", ".nud_state", "nud_state" },
+	{ NULL, "Qdisc", ".q.qlen", "qdisc_packets" },
+	{ NULL, "Qdisc", ".qstats.backlog", "qdisc_bytes" },
+	{ NULL, "neighbour", ".nud_state", "neigh_state" },
 	{ NULL, "neighbour", ".dev.name", "neigh_dev" },
 };
 
@@ -371,10 +359,15 @@ static int fact_resolve(struct shown *shown, const struct fact *fact, struct pro
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < proto->arg_cnt; i++)
+	shown->finds_facts = true;
+	for (uint32_t i = 0; i < proto->arg_cnt; i++) {
 		word_cnt += proto_kind_words(proto->args[i].type.kind);
+		if (text_equal(proto->args[i].name, text_from(fact->label)))
+			return 1;
+	}
+	/* before 6.2 the verifier walks each way through all members: their number is limited */
 	if (word_cnt + proto_kind_words(arg.type.kind) > NFG_SHOWN_WORDS ||
-	    proto->arg_cnt == PROTO_ARG_MAX)
+	    proto->arg_cnt >= SHOWN_MEMBER_MAX)
 		return 1;
 	err = prototab_keep(types, text_from(fact->label), &arg.name);
 	if (err)
@@ -417,8 +410,10 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 	struct proto proto = { .ret = { .kind = PROTO_VOID, .bytes = WORD_BYTES } };
 	int err = 0;
 
-	if (!func_id)
+	if (!func_id) {
 		shown->read_cnt = 0;
+		shown->finds_facts = false;
+	}
 	for (uint32_t i = 0; func_type && i < shown->cnt && err >= 0; i++) {
 		struct shown_name *name = &shown->names[i];
 		struct shown_read read = { .func_id = func_id };
@@ -546,8 +541,8 @@ static void emit_steps(struct coder *c, const struct shown_read *read, uint8_t s
 		emit_read(c, R_AT, read->member.offsets[i], WORD_BYTES, BPF_REG_10, TEXT_AT,
 			  BPF_FUNC_probe_read_kernel);
 		emit_load(c, R_AT, BPF_REG_10, TEXT_AT);
-		if (!i && read->begins_with_bits)
-			emit(c, BPF_ALU64 | BPF_AND | BPF_K, R_AT, 0, 0, -(int32_t)WORD_BYTES);
+		if (read->member.bits_at == i + 1)
+			emit(c, BPF_ALU64 | BPF_AND | BPF_K, R_AT, 0, 0, MEMBER_ADDRESS_MASK);
 	}
 	emit_jump(c, BPF_JEQ, R_AT, 0, LABEL_NULL);
 }

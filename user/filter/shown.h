@@ -27,10 +27,9 @@ struct shown_name {
 struct shown_read {
 	uint32_t func_id;
 	uint8_t arg_idx;
-	uint8_t kind;          /* enum proto_kind */
-	bool is_arg_probed;    /* the verifier refuses to load the argument */
-	bool is_string;        /* the value is the address of a text */
-	bool begins_with_bits; /* what the first step loads is an address but for its low bits */
+	uint8_t kind;       /* enum proto_kind */
+	bool is_arg_probed; /* the verifier refuses to load the argument */
+	bool is_string;     /* the value is the address of a text */
 	struct member member;
 };
 
@@ -41,8 +40,9 @@ struct shown_read {
 struct shown {
 	struct shown_name names[SHOWN_MEMBER_MAX];
 	uint32_t cnt;
-	bool has_facts; /* the list has the word "rules" */
-	char *text;     /* has the names */
+	bool has_facts;   /* the list has the word "rules" */
+	bool finds_facts; /* a function has some, even if there is no room for them */
+	char *text;       /* has the names */
 	/* by shown_resolve: */
 	struct shown_read *reads; /* in the order of functions and names */
 	size_t read_cnt;

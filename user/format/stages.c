@@ -933,20 +933,12 @@ static void flow_take(struct packetflow *pf, const struct calltask *task, const 
 			   stages_key_of(call_object(&task->calls[i], "sk"), KEY_SK), out);
 }
 
-/* The arrows of a packet's number (--track), which no others have. */
-#define FLOW_OF_NUMBER (UINT64_C(1) << 63)
-
-int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
-		    struct packetflow_step *out)
+static int object_step(struct packetflow *pf, const struct calltask *task, struct call *call,
+		       struct packetflow_step *out)
 {
-	const uint64_t nr = call_object(call, "pkt");
-	const struct stages_func *func;
+	const struct stages_func *func = known_func(&pf->known, call->sym);
 	uint64_t sk;
 
-	*out = (struct packetflow_step){ .id = nr ? FLOW_OF_NUMBER | nr : 0 };
-	if (!call->arg_cnt || nr)
-		return 0;
-	func = known_func(&pf->known, call->sym);
 	if (!func)
 		return -ENOMEM;
 	call->user_ns = stages_key_of(skb_of(call, func), KEY_SKB);
@@ -968,6 +960,34 @@ int packetflow_step(struct packetflow *pf, const struct calltask *task, struct c
 	else
 		flow_go(pf, task, call, func->arrow, out);
 	return 0;
+}
+
+/* The packet's number (--track); 0: none. Functions of nftables have a pointer of that name. */
+static uint64_t packet_number(const struct call *call)
+{
+	for (uint32_t i = 0; i < call->arg_cnt; i++) {
+		if (text_equal(call->args[i].name, text_from("pkt")) &&
+		    call->args[i].kind == VALUE_INT)
+			return call->args[i].number;
+	}
+	return 0;
+}
+
+/* The arrows of a packet's number (--track), which no others have. */
+#define FLOW_OF_NUMBER (UINT64_C(1) << 63)
+
+int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
+		    struct packetflow_step *out)
+{
+	const uint64_t nr = packet_number(call);
+	int err;
+
+	*out = (struct packetflow_step){ 0 };
+	err = call->arg_cnt ? object_step(pf, task, call, out) : 0;
+
+	if (nr)
+		*out = (struct packetflow_step){ .id = FLOW_OF_NUMBER | nr };
+	return err;
 }
 
 void packetflow_release(struct packetflow *pf)

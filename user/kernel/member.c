@@ -388,6 +388,21 @@ static bool walk_index(struct walk *w, unsigned long index, struct text before)
 	return true;
 }
 
+/* Numbers of a struct sk_buff with an address and, in its low bits, something else (SKB_DST_PTRMASK, NFCT_PTRMASK). */
+static bool has_low_bits(struct text before)
+{
+	static const char *const members[] = { "_skb_refdst", "_nfct" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		const size_t len = strlen(members[i]);
+
+		if (before.len > len && !memcmp(before.ptr + before.len - len, members[i], len) &&
+		    strchr(".>", before.ptr[before.len - len - 1]))
+			return true;
+	}
+	return false;
+}
+
 static bool walk_cast(struct walk *w, struct text name, struct text before)
 {
 	char word[SUGGEST_NAME_BYTES];
@@ -403,6 +418,8 @@ static bool walk_cast(struct walk *w, struct text name, struct text before)
 	if (id < 0)
 		return walk_complain(w, "the kernel has no struct '%.*s'%s", name, "");
 	w->cast_id = (uint32_t)id;
+	if (is_number && has_low_bits(before))
+		w->out->bits_at = w->out->step_cnt;
 	return true;
 }
 

@@ -11,8 +11,9 @@
 struct btf;
 struct btf_type;
 
-#define MEMBER_STEP_MAX 6
-#define MEMBER_WHY      240 /* bytes for any complaint */
+#define MEMBER_STEP_MAX     6
+#define MEMBER_ADDRESS_MASK (-8) /* of member.bits_at */
+#define MEMBER_WHY          240  /* bytes for any complaint */
 
 /*
  * How to read what a path names, from a pointer on: .MEMBER, ->MEMBER (the same), [INDEX], and :STRUCT, which tells the
@@ -27,6 +28,7 @@ struct member {
 	uint8_t bytes; /* of the last load: 1 to 8; 0: an array or a struct, which begins there */
 	uint8_t bit_begin; /* of a bit field in these bytes */
 	uint8_t bit_cnt;   /* 0: no bit field */
+	uint8_t bits_at; /* the number of the load whose low bits are none of the address that it yields; 0: none */
 	bool is_be;        /* a number in network byte order */
 	uint32_t elem_cnt; /* of an array */
 	uint32_t offsets[MEMBER_STEP_MAX];

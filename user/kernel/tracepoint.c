@@ -241,16 +241,27 @@ static const struct proto_name nf_families[] = {
 	{ 7, "BRIDGE" }, { 10, "IPV6" }, { 0, NULL },
 };
 
+static const struct proto_name layer4_protos[] = {
+	{ 1, "ICMP" },    { 6, "TCP" },    { 17, "UDP" },      { 33, "DCCP" }, { 47, "GRE" },
+	{ 58, "ICMPV6" }, { 132, "SCTP" }, { 136, "UDPLITE" }, { 0, NULL },
+};
+
 static const struct proto_name nf_verdicts[] = {
-	{ 0, "NF_DROP" },   { 1, "NF_ACCEPT" }, { 2, "NF_STOLEN" }, { 3, "NF_QUEUE" },
-	{ 4, "NF_REPEAT" }, { 5, "NF_STOP" },   { 0, NULL },
+	{ 0, "NF_DROP" },
+	{ 1, "NF_ACCEPT" },
+	{ 2, "NF_STOLEN" },
+	{ 3, "NF_QUEUE" },
+	{ 4, "NF_REPEAT" },
+	{ 5, "NF_STOP" },
+	{ 0x10002, "NF_DROP_REASON" },
+	{ 0, NULL },
 };
 
 static const struct tracepoint_names tracepoint_lists[] = {
 	{ "family", families },     { "ipproto", ip_protos },     { "state", tcp_states },
 	{ "memkind", mem_kinds },   { "softirq", softirq_names }, { "handled", handled },
 	{ "task", task_states },    { "nud", nud_states },        { "nfproto", nf_families },
-	{ "verdict", nf_verdicts },
+	{ "verdict", nf_verdicts }, { "layer4", layer4_protos },
 };
 
 /* ---- which tracepoints there are ---- */
@@ -638,7 +649,9 @@ int tracepoint_named(struct proto_table *types, const char *list, struct proto_t
 	const struct proto_name *names = list_named(list);
 	uint32_t cnt = 0;
 
-	while (names && names[cnt].name)
+	/* values that are too wide for the type come last */
+	while (names && names[cnt].name &&
+	       (type->bytes == 8 || !(names[cnt].value >> 8 * type->bytes)))
 		cnt++;
 	/* an enum has one width */
 	return names ? prototab_named(types, (const char *)names + type->bytes, type->bytes, names,
