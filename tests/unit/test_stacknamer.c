@@ -680,6 +680,23 @@ TEST(a_process_that_dies_is_replaced_some_times)
 	end_namer();
 }
 
+/* It may have been taken over by a file, and answer without taking the questions. */
+TEST(a_process_that_takes_no_questions_keeps_nobody)
+{
+	const uint64_t begin_ns = host_time_ns();
+	struct ask ask = { .addr_cnt = 1 };
+	int err = 0;
+
+	begin_namer(20000);
+	CHECK(!kill(sn->helpers[0].pid, SIGSTOP));
+	for (int i = 0; i < 100000 && !err; i++)
+		err = helper_ask(&sn->helpers[0], &ask, sizeof(ask));
+	CHECK(err == -EAGAIN);
+	CHECK(take(1)->state == USER_STACK_FAILED && sn->at == 1 && is_named(take(2)));
+	CHECK(host_time_ns() - begin_ns < 15000000000);
+	end_namer();
+}
+
 /* The process may have been taken over by a file. */
 TEST(an_answer_is_checked)
 {

@@ -169,8 +169,11 @@ int helper_fork(struct helper *h, int file_fd, void (*run)(void *ctx), void *ctx
 	*h = HELPER_NONE;
 	if (pipe2(ask, O_CLOEXEC))
 		return -errno;
-	if (pipe2(answer, O_CLOEXEC)) {
+	/* our end alone: who was taken over by a file must not keep us waiting */
+	err = fcntl(ask[1], F_SETFL, O_NONBLOCK) ? -errno : 0;
+	if (!err && pipe2(answer, O_CLOEXEC))
 		err = -errno;
+	if (err) {
 		close(ask[0]);
 		close(ask[1]);
 		return err;
@@ -193,14 +196,11 @@ int helper_fork(struct helper *h, int file_fd, void (*run)(void *ctx), void *ctx
 	return err;
 }
 
-/* One question at a time, so the pipe always has room. */
+/* One question at a time, so the pipe has room, unless the process leaves questions where they are. */
 int helper_ask(const struct helper *h, const void *bytes, size_t len)
 {
-	ssize_t done;
+	const ssize_t done = write(h->ask_fd, bytes, len);
 
-	do
-		done = write(h->ask_fd, bytes, len);
-	while (done < 0 && errno == EINTR);
 	if (done < 0)
 		return -errno;
 	return (size_t)done == len ? 0 : -EPIPE;

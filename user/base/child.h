@@ -65,7 +65,10 @@ struct helper {
  */
 int helper_fork(struct helper *h, int file_fd, void (*run)(void *ctx), void *ctx);
 
-/* helper_ask - write a question, which is shorter than what a pipe holds. Return: 0, -EPIPE or another -errno. */
+/*
+ * helper_ask - write a question of at most PIPE_BUF bytes, without waiting. Return: 0; -EAGAIN: it did not take the earlier
+ * ones; -EPIPE or another -errno.
+ */
 int helper_ask(const struct helper *h, const void *bytes, size_t len);
 
 /*
