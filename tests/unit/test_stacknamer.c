@@ -435,10 +435,17 @@ TEST(a_file_with_too_many_names_has_none)
 	struct made made = program;
 	struct elfsyms *es;
 
-	made.sections[3].sh_size = (128u << 20) + 1;
+	made.sections[3].sh_size = 128u << 20; /* a NUL follows */
 	es = read_made(&made, 1 << 28);
 	CHECK(es && !finds_one(es) && elfsyms_bytes(es) < 1 << 20);
 	CHECK(text_equal(elfsyms_build_id(es), text_from("deadbeef")));
+	elfsyms_free(es);
+	/* all of them, and no byte is left for the names of .dynsym */
+	made.sections[3].sh_size--;
+	made.sections[1] = made.sections[2];
+	made.sections[1].sh_type = SHT_DYNSYM;
+	es = read_made(&made, 1 << 28);
+	CHECK(es && elfsyms_bytes(es) >= 128u << 20 && elfsyms_bytes(es) < 129u << 20);
 	elfsyms_free(es);
 }
 

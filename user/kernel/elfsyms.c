@@ -244,7 +244,7 @@ static int read_strings(struct elfsyms *es, const struct image *im, uint32_t lin
 
 	if (!head || head->sh_type != SHT_STRTAB || head->sh_offset > im->size_bytes ||
 	    head->sh_size > im->size_bytes - head->sh_offset ||
-	    head->sh_size > STRINGS_BYTES_MAX - es->names_bytes)
+	    head->sh_size >= STRINGS_BYTES_MAX - es->names_bytes) /* room for a NUL */
 		return -ENOEXEC;
 	names = realloc(es->names, es->names_bytes + (size_t)head->sh_size + 1);
 	if (!names)
