@@ -606,6 +606,22 @@ TEST(the_process_has_no_more_than_it_needs)
 	end_namer();
 }
 
+/* timeout(1), a closed terminal or systemd's stop are for all processes; the last rows still need names. */
+TEST(what_stops_the_tracer_does_not_stop_the_process)
+{
+	static const int sigs[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	pid_t pid;
+
+	begin_namer(20000);
+	CHECK(is_named(take(1))); /* it has begun */
+	pid = sn->helpers[0].pid;
+	CHECK(getsid(pid) == pid);
+	EACH(sig, sigs)
+		CHECK(!kill(pid, *sig));
+	CHECK(is_named(take(2)) && !sn->at);
+	end_namer();
+}
+
 /* Nothing says how long a file system takes to answer: here maps are a pipe that nobody writes to. */
 TEST(what_hangs_costs_names_and_no_more)
 {

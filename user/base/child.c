@@ -149,10 +149,13 @@ static void keep_only(int in_fd, int out_fd, int file_fd)
 
 static void helper_begin(int in_fd, int out_fd, int file_fd, pid_t parent)
 {
+	static const int kept_from[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
 	signals_restore();
-	/* Survive Ctrl-C: rows drained afterwards still need answers. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
+	/* Ctrl-C, timeout(1), a closed terminal and systemd stop us, and rows drained afterwards still need answers. */
+	for (size_t i = 0; i < sizeof(kept_from) / sizeof(kept_from[0]); i++)
+		signal(kept_from[i], SIG_IGN);
+	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);

@@ -45,7 +45,7 @@ void child_release(struct child *ch);
 
 /*
  * A process of our own that answers over two pipes, its standard input and output, so that input from others is parsed
- * apart from the tracer. It ignores Ctrl-C, and ends when we end.
+ * apart from the tracer. It ignores the signals that stop us, is in a session of its own, and ends when we end.
  */
 struct helper {
 	pid_t pid;  /* 0: none */
