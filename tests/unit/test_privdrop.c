@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -99,7 +100,144 @@ TEST(what_works_without_is_asked_without)
 	CHECK(status_field("CapEff") == before);
 }
 
+/* Exit status of a process that has begun as a helper, and then does that. @pid: of it. */
+static int as_helper(int (*does)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (privdrop_helper(PRIVDROP_CAP(CAP_KILL)))
+			_exit(100);
+		_exit(does());
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int kept_kill_alone(void)
+{
+	return (status_field("CapEff") | status_field("CapPrm")) & ~PRIVDROP_CAP(CAP_KILL) ||
+	       status_field("NoNewPrivs") != 1;
+}
+
+static int kept_kill(void)
+{
+	return status_field("CapEff") != PRIVDROP_CAP(CAP_KILL);
+}
+
+TEST(a_helper_keeps_what_it_asks_for)
+{
+	CHECK(!as_helper(kept_kill_alone));
+	CHECK(privdrop_has(CAP_KILL) == !as_helper(kept_kill));
+}
+
+static unsigned int effective_user(pid_t pid)
+{
+	unsigned int uid = 0;
+	char path[64];
+	char line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	CHECK(file);
+	while (fgets(line, sizeof(line), file) && sscanf(line, "Uid: %*u %u", &uid) != 1)
+		;
+	fclose(file);
+	return uid;
+}
+
+/* Another user, whom the parent may still end without capabilities. */
+TEST(a_helper_is_nobody)
+{
+	int done_fds[2];
+	int held_fds[2]; /* nobody writes to it */
+	char byte;
+	pid_t pid;
+
+	if (!privdrop_has(CAP_KILL) || !privdrop_has(CAP_SETUID) || !privdrop_has(CAP_SETGID))
+		SKIP("it lacks CAP_KILL, CAP_SETUID or CAP_SETGID");
+	CHECK(!pipe(done_fds) && !pipe(held_fds));
+	pid = fork();
+	if (!pid)
+		_exit(privdrop_helper(PRIVDROP_CAP(CAP_KILL)) || write(done_fds[1], "+", 1) != 1 ||
+		      read(held_fds[0], &byte, 1) != 1);
+	CHECK(pid > 0 && read(done_fds[0], &byte, 1) == 1);
+	CHECK(effective_user(pid) == 65534);
+	privdrop_all();
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+}
+
+/* The signal that ends it with its parent outlives the change of user, and the parent's loss of capabilities. */
+TEST(a_helper_ends_with_its_parent)
+{
+	int pipe_fds[2];
+	int held_fds[2]; /* nobody writes to it, and we alone could */
+	char byte;
+	pid_t pid;
+
+	CHECK(!pipe(pipe_fds) && !pipe(held_fds));
+	pid = fork();
+	if (!pid) {
+		const pid_t parent = getpid();
+
+		close(held_fds[1]);
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() != parent || privdrop_helper(PRIVDROP_CAP(CAP_KILL)) ||
+			    write(pipe_fds[1], "+", 1) != 1)
+				_exit(1);
+			_exit(read(held_fds[0], &byte, 1) != 1);
+		}
+		privdrop_all();
+		close(pipe_fds[1]);
+		_exit(read(pipe_fds[0], &byte, 1) != 1 || byte != '+');
+	}
+	close(pipe_fds[1]);
+	CHECK(pid > 0 && waitpid(pid, &(int){ 0 }, 0) == pid);
+	CHECK(read(pipe_fds[0], &byte, 1) == 0);
+}
+
 #ifndef NFG_SANITIZED
+static int reads_files(void)
+{
+	struct stat st;
+	char byte;
+	FILE *file = fopen("/proc/self/maps", "re");
+	char *more = malloc(64 << 20);
+
+	if (!file || fread(&byte, 1, 1, file) != 1 || !more || fstat(fileno(file), &st))
+		return 1;
+	free(more);
+	fclose(file);
+	return 0;
+}
+
+static int changes_nothing(void)
+{
+	if (open("/dev/null", O_WRONLY) >= 0 || errno != EPERM)
+		return 1;
+	if (open("/dev/null", O_RDWR | O_TRUNC) >= 0 || errno != EPERM)
+		return 2;
+	if (open("/dev/null", O_RDONLY | O_CREAT, 0600) >= 0 || errno != EPERM)
+		return 3;
+	if (unlink("/nothing") != -1 || errno != EPERM || rename("/nothing", "/no") != -1 ||
+	    errno != EPERM)
+		return 4;
+	if (kill(INT32_MAX, 0) != -1 || errno != EPERM || fork() >= 0 || errno != EPERM)
+		return 5;
+	if (setresuid(0, 0, 0) != -1 || errno != EPERM || prctl(PR_SET_PDEATHSIG, 0) != -1)
+		return 6;
+	return 0;
+}
+
+TEST(a_helper_reads_and_changes_nothing)
+{
+	CHECK(!as_helper(reads_files));
+	CHECK(!as_helper(changes_nothing));
+}
+
 static int works_on(void)
 {
 	char byte;

@@ -88,10 +88,12 @@ const struct arch *arch_of_machine(uint16_t elf_machine);
 	SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_unlink, SYS_rename, SYS_link, \
 		SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_wait, SYS_time, SYS_alarm,     \
 		SYS_pause, SYS_getpgrp, SYS_arch_prctl, SYS_fork, SYS_vfork
+#define ARCH_READLINK SYS_readlink
 #elif defined(__aarch64__)
 #define ARCH_AUDIT        AUDIT_ARCH_AARCH64
 /* None. A list cannot be empty, so it has a system call that every architecture has. */
 #define ARCH_OLD_SYSCALLS SYS_openat
+#define ARCH_READLINK     SYS_readlinkat
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -330,8 +331,20 @@ static const int allowed[] = {
 	ARCH_OLD_SYSCALLS,
 };
 
-/* Most calls take two instructions each; the others take ten in total. */
+/* What looking up names takes once a process has begun; opening files is added below. */
+static const int helper_calls[] = {
+	SYS_read,         SYS_readv,           SYS_pread64,    SYS_write,      SYS_openat2,
+	SYS_close,        SYS_lseek,           SYS_fstat,      SYS_newfstatat, SYS_statx,
+	SYS_fstatfs,      SYS_readlinkat,      SYS_pidfd_open, SYS_brk,        SYS_mmap,
+	SYS_munmap,       SYS_mremap,          SYS_mprotect,   SYS_madvise,    SYS_clock_gettime,
+	SYS_futex,        SYS_getrandom,       SYS_sysinfo, /* qsort() asks */
+	SYS_rt_sigreturn, SYS_restart_syscall, SYS_exit,       SYS_exit_group, ARCH_READLINK,
+};
+
+/* Most calls take two instructions each; the others take less than 16 in total. */
 #define FILTER_INSN_MAX (2 * (ARRAY_SIZE(deadly) + ARRAY_SIZE(allowed)) + 16)
+
+_Static_assert(ARRAY_SIZE(deadly) + ARRAY_SIZE(helper_calls) < FILTER_INSN_MAX / 2, "it fits, too");
 
 struct filter_code {
 	struct sock_filter insns[FILTER_INSN_MAX];
@@ -355,7 +368,13 @@ static void privdrop_put_call(struct filter_code *code, int number, uint32_t ver
 	privdrop_put_return(code, verdict);
 }
 
-static void filter_make(struct filter_code *code, bool uses_bpf)
+static void put_calls(struct filter_code *code, const int *numbers, size_t cnt, uint32_t verdict)
+{
+	for (size_t i = 0; i < cnt; i++)
+		privdrop_put_call(code, numbers[i], verdict);
+}
+
+static void put_begin(struct filter_code *code)
 {
 	privdrop_put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
 	privdrop_put(code, BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0);
@@ -363,12 +382,15 @@ static void filter_make(struct filter_code *code, bool uses_bpf)
 	privdrop_put(code, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	privdrop_put(code, BPF_JMP | BPF_JGE | BPF_K, X32_NUMBERS, 0, 1);
 	privdrop_put_return(code, SECCOMP_RET_KILL_PROCESS);
-	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-		privdrop_put_call(code, allowed[i], SECCOMP_RET_ALLOW);
+}
+
+static void filter_make(struct filter_code *code, bool uses_bpf)
+{
+	put_begin(code);
+	put_calls(code, allowed, ARRAY_SIZE(allowed), SECCOMP_RET_ALLOW);
 	if (uses_bpf)
 		privdrop_put_call(code, SYS_bpf, SECCOMP_RET_ALLOW);
-	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
-		privdrop_put_call(code, deadly[i], SECCOMP_RET_KILL_PROCESS);
+	put_calls(code, deadly, ARRAY_SIZE(deadly), SECCOMP_RET_KILL_PROCESS);
 	/* clone3: a filter cannot see its flags in memory; the C library falls back to clone */
 	privdrop_put_call(code, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
 	privdrop_put(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0);
@@ -379,35 +401,95 @@ static void filter_make(struct filter_code *code, bool uses_bpf)
 	privdrop_put_return(code, SECCOMP_RET_ALLOW);
 }
 
-static int syscalls_drop(bool uses_bpf)
+/* The low half of an argument, which has all flags of open(). */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ARG_LOW(nr) (offsetof(struct seccomp_data, args) + 8 * (nr))
+#else
+#define ARG_LOW(nr) (offsetof(struct seccomp_data, args) + 8 * (nr) + 4)
+#endif
+
+/* To write, or to make or cut a file. A filter cannot see what openat2() is told, which is in memory. */
+#define OPEN_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC)
+
+static void filter_make_helper(struct filter_code *code)
+{
+	put_begin(code);
+	put_calls(code, helper_calls, ARRAY_SIZE(helper_calls), SECCOMP_RET_ALLOW);
+	put_calls(code, deadly, ARRAY_SIZE(deadly), SECCOMP_RET_KILL_PROCESS);
+	privdrop_put(code, BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 1, 0);
+	privdrop_put_return(code, SECCOMP_RET_ERRNO | EPERM);
+	privdrop_put(code, BPF_LD | BPF_W | BPF_ABS, ARG_LOW(2), 0, 0);
+	privdrop_put(code, BPF_JMP | BPF_JSET | BPF_K, OPEN_CHANGES, 0, 1);
+	privdrop_put_return(code, SECCOMP_RET_ERRNO | EPERM);
+	privdrop_put_return(code, SECCOMP_RET_ALLOW);
+}
+
+static int filter_set(struct filter_code *code)
 {
 #ifdef NFG_SANITIZED
-	(void)uses_bpf; /* LeakSanitizer traces itself */
-	(void)filter_make;
+	(void)code; /* LeakSanitizer traces itself */
 	return 0;
 #else
-	struct filter_code code = { 0 };
-	struct sock_fprog prog = { .filter = code.insns };
+	const struct sock_fprog prog = { .filter = code->insns, .len = code->cnt };
 
-	filter_make(&code, uses_bpf);
-	prog.len = code.cnt;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) ? -errno : 0;
 #endif
+}
+
+/* ---- another user ---- */
+
+#define NOBODY 65534
+
+/*
+ * Change to a user and a group who own nothing. The real user stays: with it alone the tracer may still end this process,
+ * and others of that user may not. Where the user namespace lacks the user (EINVAL, EPERM), nothing changes.
+ */
+static int become_nobody(const struct caps *caps)
+{
+	const pid_t parent = getppid();
+
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid((uid_t)-1, NOBODY, (uid_t)-1))
+		return errno == EINVAL || errno == EPERM ? 0 : -errno;
+	/* the change took the effective capabilities, and the signal of the tracer's end */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		return -ESRCH;
+	return caps_set(caps);
 }
 
 /* ---- all of it ---- */
 
 void privdrop(uint64_t keep, bool uses_bpf)
 {
+	struct filter_code code = { 0 };
 	int err = caps_drop(keep);
 
 	if (err)
 		log_warn("capabilities are not dropped: %s", strerror(-err));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		log_info("no_new_privs is not set: %s", strerror(errno));
-	err = syscalls_drop(uses_bpf);
+	filter_make(&code, uses_bpf);
+	err = filter_set(&code);
 	if (err)
 		log_info("system calls are not restricted: %s", strerror(-err));
+}
+
+int privdrop_helper(uint64_t keep)
+{
+	/* without the capabilities to keep, the user's own rights are what it has */
+	const uint64_t wanted = keep | PRIVDROP_CAP(CAP_SETUID) | PRIVDROP_CAP(CAP_SETGID);
+	struct filter_code code = { 0 };
+	struct caps caps;
+	int err = caps_get(&caps);
+
+	if (!err && (caps.effective & wanted) == wanted)
+		err = become_nobody(&caps);
+	if (!err)
+		err = caps_drop(keep);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	filter_make_helper(&code);
+	return err ? err : filter_set(&code);
 }
 
 /* ---- files that are opened before privileges go ---- */

@@ -40,6 +40,15 @@ void privdrop_all(void);
  */
 void privdrop(uint64_t keep, bool uses_bpf);
 
+/*
+ * privdrop_helper - the same for a process of our own that parses files of others, which may take it over: it may read
+ * files, allocate memory and answer, and nothing else. If it has @keep, CAP_SETUID and CAP_SETGID, it becomes a user
+ * without files (65534), except for its real user. It still ends with its parent.
+ *
+ * Return: 0 or -errno; after an error it may have any part of its privileges, and must exit.
+ */
+int privdrop_helper(uint64_t keep);
+
 /* A user that the traced command may run as. */
 struct runas {
 	char *name;

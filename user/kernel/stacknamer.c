@@ -152,17 +152,21 @@ static rlim_t own_bytes(void)
 }
 #endif
 
-static void limit_memory(void)
+/* No core file, no file that is written (pipes have no limit), and not all of the host's memory. Return: 0 or -errno. */
+static int limit_resources(void)
 {
 	const struct rlimit none = { 0 };
 
-	setrlimit(RLIMIT_CORE, &none);
+	if (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_FSIZE, &none))
+		return -errno;
 #ifndef NFG_SANITIZED
 	const rlim_t bytes = own_bytes() + MEMORY_BYTES;
 	const struct rlimit memory = { bytes, bytes };
 
-	setrlimit(RLIMIT_AS, &memory);
+	if (setrlimit(RLIMIT_AS, &memory))
+		return -errno;
 #endif
+	return 0;
 }
 
 /* Answer one stack after the other, until the tracer ends. */
@@ -172,10 +176,10 @@ static void stacknamer_run(void *ctx)
 	static struct ask ask;
 	struct usersyms *us;
 
-	limit_memory();
-	privdrop(PRIVDROP_CAP(CAP_SYS_PTRACE) | PRIVDROP_CAP(CAP_DAC_READ_SEARCH), false);
-	if (usersyms_new(&us, ctx))
-		return;
+	if (limit_resources() ||
+	    privdrop_helper(PRIVDROP_CAP(CAP_SYS_PTRACE) | PRIVDROP_CAP(CAP_DAC_READ_SEARCH)) ||
+	    usersyms_new(&us, ctx))
+		return; /* never with more than it needs: to the tracer this is a process that ended */
 	/* questions are shorter than what a pipe takes at once */
 	while (read(STDIN_FILENO, &ask, sizeof(ask)) == sizeof(ask)) {
 		const struct usersyms_ask what = { .tgid = ask.tgid,
