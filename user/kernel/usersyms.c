@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
@@ -410,16 +410,42 @@ static bool is_foreign(int fd)
 	}
 }
 
-/*
- * Whether it is the file of the map. A map has the device of the file system below: with overlays and subvolumes
- * (btrfs) stat() tells another one, without a number of its own (major 0). There the inode has to do.
- */
-static bool is_mapped(const struct user_map *map, const struct stat *st)
+/* What the kernel's list of our own maps has about what begins at @begin. Return: whether it is there. */
+static bool own_map(uint64_t begin, struct user_map *map)
 {
-	const uint64_t dev = (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev);
+	FILE *file = fopen("/proc/self/maps", "re");
+	bool is_found = false;
+	char *line = NULL;
+	size_t cap = 0;
 
-	return S_ISREG(st->st_mode) && st->st_ino == map->ino &&
-	       (dev == map->dev || !major(st->st_dev));
+	while (file && !is_found && getline(&line, &cap, file) > 0) {
+		const char *path;
+
+		parse_map(line, map, &path);
+		is_found = map->begin == begin;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return is_found;
+}
+
+/*
+ * Whether it is the file of the map. stat() may tell another device and inode than a map has (btrfs, overlays), so they
+ * are compared with what a map of our own has. It is never read: who owns the file could cut it.
+ */
+static bool is_mapped(const struct user_map *map, int fd)
+{
+	const size_t len = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct user_map own;
+	bool is_same;
+
+	if (page == MAP_FAILED)
+		return false;
+	is_same = own_map((uintptr_t)page, &own) && own.ino == map->ino && own.dev == map->dev;
+	munmap(page, len);
+	return is_same;
 }
 
 /* Open for reading what @look refers to, if it is the mapped file, and close @look. Return: -1: it is not. */
@@ -430,12 +456,15 @@ static int open_looked(const struct user_map *map, int look, struct stat *st)
 
 	if (look < 0)
 		return -1;
-	if (!fstat(look, st) && is_mapped(map, st) && !is_foreign(look)) {
+	if (!fstat(look, st) && S_ISREG(st->st_mode) && !is_foreign(look)) {
 		snprintf(again, sizeof(again), "/proc/self/fd/%d", look);
 		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}
 	close(look);
-	return fd;
+	if (fd < 0 || is_mapped(map, fd))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /*
