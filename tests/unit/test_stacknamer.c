@@ -585,9 +585,14 @@ static void end_namer(void)
 	userstacks_free(stacks);
 }
 
+static const struct user_stack *take_of(uint32_t nr, uint64_t mm)
+{
+	return userstacks_show(stacks, stacknamer_take(sn, NFG_USTACK(7, nr), mm));
+}
+
 static const struct user_stack *take(uint32_t nr)
 {
-	return userstacks_show(stacks, stacknamer_take(sn, NFG_USTACK(7, nr), MM));
+	return take_of(nr, MM);
 }
 
 TEST(the_process_names_stacks)
@@ -702,7 +707,11 @@ TEST(what_hangs_costs_names_and_no_more)
 	CHECK(host_time_ns() - begin_ns < 5000000000);
 	/* it hangs for too long: the next one takes over */
 	sn->asked_ns -= HANGS_NS;
-	CHECK(take(1000)->state == USER_STACK_SLOW && sn->at == 1);
+	CHECK(take(1000)->state == USER_STACK_FAILED && sn->at == 1 && !sn->is_busy);
+	/* and is asked for other programs alone */
+	CHECK(take(1001)->state == USER_STACK_FAILED && !sn->is_busy);
+	put_stat(MM + 16);
+	CHECK(take_of(1002, MM + 16)->state == USER_STACK_SLOW && sn->at == 1);
 	/* an answer that comes late is not one to the next question */
 	fd = open(place("7/maps"), O_WRONLY | O_CLOEXEC);
 	CHECK(fd >= 0 && !unlink(place("7/maps")));
@@ -710,10 +719,10 @@ TEST(what_hangs_costs_names_and_no_more)
 	close(fd);
 	sn->config.timeout_ms = 20000;
 	for (int i = 0; i < 1000 && sn->is_busy; i++) {
-		CHECK(take(2000 + (uint32_t)i)->frame_cnt == 2);
+		CHECK(take_of(2000 + (uint32_t)i, MM + 16)->frame_cnt == 2);
 		usleep(10000);
 	}
-	CHECK(is_named(take(5000)));
+	CHECK(is_named(take_of(5000, MM + 16)) && sn->at == 1);
 	end_namer();
 }
 

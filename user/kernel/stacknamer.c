@@ -79,6 +79,11 @@ struct taken {
 	uint32_t nr;       /* for userstacks_show */
 };
 
+struct program {
+	uint32_t tgid;
+	uint64_t mm;
+};
+
 struct stacknamer {
 	struct stacknamer_config config;
 	struct helper helpers[HELPER_CNT];
@@ -88,6 +93,10 @@ struct stacknamer {
 	size_t got_bytes; /* of answer */
 	bool is_busy;     /* it was asked at asked_ns, and has not answered */
 	uint64_t asked_ns;
+	struct program asked;
+	struct program
+		blamed[HELPER_CNT]; /* which cost a helper each: they are not asked for again */
+	uint32_t blamed_cnt;
 	int64_t budget_ns; /* at budget_at_ns */
 	uint64_t budget_at_ns;
 	struct taken *takens;
@@ -246,11 +255,13 @@ void stacknamer_free(struct stacknamer *sn)
 	free(sn);
 }
 
-/* The one that was asked is of no use any more. */
-static void next_helper(struct stacknamer *sn, int err)
+/* The helper is of no use any more. @is_to_blame: what it was asked for made it so, and would do the same to the next. */
+static void next_helper(struct stacknamer *sn, int err, bool is_to_blame)
 {
 	log_info("the process that names user stacks is ended: %s", strerror(-err));
 	abandon(&sn->helpers[sn->at]);
+	if (is_to_blame)
+		sn->blamed[sn->blamed_cnt++] = sn->asked;
 	sn->is_busy = false;
 	if (++sn->at == HELPER_CNT)
 		log_warn("user stacks get no more names: looking them up failed %u times",
@@ -293,10 +304,19 @@ static int make_ready(struct stacknamer *sn, uint64_t now_ns)
 	int err = sn->at < HELPER_CNT && sn->is_busy ? receive(sn, now_ns) : 0;
 
 	if (err && (err != -ETIMEDOUT || now_ns - sn->asked_ns > HANGS_NS))
-		next_helper(sn, err);
+		next_helper(sn, err, true);
 	else if (err)
 		return err;
 	return sn->at < HELPER_CNT ? 0 : -EPIPE;
+}
+
+static bool is_blamed(const struct stacknamer *sn)
+{
+	for (uint32_t i = 0; i < sn->blamed_cnt; i++) {
+		if (sn->blamed[i].tgid == sn->ask.tgid && sn->blamed[i].mm == sn->ask.mm)
+			return true;
+	}
+	return false;
 }
 
 static void refill_budget(struct stacknamer *sn, uint64_t now_ns)
@@ -318,6 +338,8 @@ static int ask_helper(struct stacknamer *sn)
 
 	refill_budget(sn, now_ns);
 	err = make_ready(sn, now_ns);
+	if (!err && is_blamed(sn))
+		err = -ECANCELED;
 	if (!err && sn->budget_ns <= 0)
 		err = -ETIMEDOUT;
 	if (err)
@@ -325,13 +347,14 @@ static int ask_helper(struct stacknamer *sn)
 	sn->ask.nr = nr;
 	sn->got_bytes = 0;
 	sn->asked_ns = now_ns;
+	sn->asked = (struct program){ sn->ask.tgid, sn->ask.mm };
 	err = helper_ask(&sn->helpers[sn->at], &sn->ask, sizeof(sn->ask));
 	sn->is_busy = !err;
 	if (!err)
 		err = receive(sn, now_ns + sn->config.timeout_ms * 1000000ull);
 	sn->budget_ns -= (int64_t)(host_time_ns() - now_ns);
 	if (err && err != -ETIMEDOUT)
-		next_helper(sn, err);
+		next_helper(sn, err, sn->is_busy);
 	return err;
 }
 
@@ -378,7 +401,7 @@ static void look(struct stacknamer *sn, struct user_frame *frames, struct user_s
 
 	if (!err && !take_answer(&sn->ask, &sn->answer, frames, stack)) {
 		err = -EPROTO;
-		next_helper(sn, err);
+		next_helper(sn, err, true);
 	}
 	if (!err)
 		return;
