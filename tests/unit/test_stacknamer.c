@@ -774,6 +774,22 @@ TEST(a_process_that_dies_is_replaced_some_times)
 	end_namer();
 }
 
+TEST(no_process_is_left_behind)
+{
+	begin_namer(20000);
+	CHECK(is_named(take(1)));
+	kill(sn->helpers[0].pid, SIGKILL);
+	waitid(P_PID, (id_t)sn->helpers[0].pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	CHECK(take(2)->state == USER_STACK_FAILED && is_named(take(3)));
+	CHECK(!sn->helpers[0].pid);
+	for (uint32_t i = 0; i < HELPER_CNT; i++)
+		helper_abandon(&sn->helpers[i]);
+	for (int i = 0; i < 20000 && !are_gone(sn, HELPER_CNT); i++)
+		usleep(1000);
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	end_namer();
+}
+
 /* It may have been taken over by a file, and answer without taking the questions. */
 TEST(a_process_that_takes_no_questions_keeps_nobody)
 {

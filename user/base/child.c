@@ -232,17 +232,30 @@ int helper_wait(const struct helper *h, uint64_t end_ns, int stop_cnt)
 	return -EINTR;
 }
 
-void helper_end(struct helper *h)
+void helper_abandon(struct helper *h)
 {
 	if (h->ask_fd >= 0)
 		close(h->ask_fd);
 	if (h->answer_fd >= 0)
 		close(h->answer_fd);
-	if (h->pid > 0) {
+	if (h->pid > 0)
 		kill(h->pid, SIGKILL);
-		while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	h->ask_fd = -1;
+	h->answer_fd = -1;
+}
+
+bool helper_is_gone(struct helper *h)
+{
+	if (h->pid > 0 && waitpid(h->pid, NULL, WNOHANG))
+		h->pid = 0;
+	return !h->pid;
+}
+
+void helper_end(struct helper *h)
+{
+	helper_abandon(h);
+	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	*h = HELPER_NONE;
 }
 

@@ -77,6 +77,12 @@ int helper_ask(const struct helper *h, const void *bytes, size_t len);
  */
 int helper_wait(const struct helper *h, uint64_t end_ns, int stop_cnt);
 
+/* helper_abandon - terminate it without waiting for it, because not even SIGKILL ends some waits. */
+void helper_abandon(struct helper *h);
+
+/* helper_is_gone - after helper_abandon, as often as wanted: whether it has ended. Then nothing is left of it. */
+bool helper_is_gone(struct helper *h);
+
 /* helper_end - terminate it and wait for it. */
 void helper_end(struct helper *h);
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/capability.h>
@@ -29,6 +28,7 @@
 #define TIMEOUT_MS    500u /* a stack takes less than one, but a busy host may take its time */
 #define HANGS_NS      5000000000ull /* then it is killed; a large program may take a second */
 #define RETRY_NS      1000000000ull /* until a stack without names is asked for again */
+#define END_NS        100000000ull  /* to wait for their end; one may hang in a file system */
 #define BUDGET_NS     1000000000    /* of waiting, at once */
 #define BUDGET_PART   10            /* of the time from then on */
 
@@ -233,23 +233,25 @@ int stacknamer_new(struct stacknamer **out, const struct stacknamer_config *conf
 	return 0;
 }
 
-/* What it waits for may never come, and not even SIGKILL ends some waits: it is not waited for. */
-static void abandon(struct helper *h)
+static bool are_gone(struct stacknamer *sn, uint32_t cnt)
 {
-	if (h->pid > 0) {
-		kill(h->pid, SIGKILL);
-		waitpid(h->pid, NULL, WNOHANG);
-		h->pid = 0;
-	}
-	helper_end(h);
+	bool is_gone = true;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		is_gone &= helper_is_gone(&sn->helpers[i]);
+	return is_gone;
 }
 
 void stacknamer_free(struct stacknamer *sn)
 {
+	const uint64_t end_ns = host_time_ns() + END_NS;
+
 	if (!sn)
 		return;
 	for (uint32_t i = 0; i < HELPER_CNT; i++)
-		abandon(&sn->helpers[i]);
+		helper_abandon(&sn->helpers[i]);
+	while (!are_gone(sn, HELPER_CNT) && host_time_ns() < end_ns)
+		usleep(1000);
 	free(sn->takens);
 	hash_release(&sn->by_key);
 	free(sn);
@@ -259,7 +261,7 @@ void stacknamer_free(struct stacknamer *sn)
 static void next_helper(struct stacknamer *sn, int err, bool is_to_blame)
 {
 	log_info("the process that names user stacks is ended: %s", strerror(-err));
-	abandon(&sn->helpers[sn->at]);
+	helper_abandon(&sn->helpers[sn->at]);
 	if (is_to_blame)
 		sn->blamed[sn->blamed_cnt++] = sn->asked;
 	sn->is_busy = false;
@@ -337,6 +339,7 @@ static int ask_helper(struct stacknamer *sn)
 	int err;
 
 	refill_budget(sn, now_ns);
+	are_gone(sn, sn->at); /* those before it leave no zombies */
 	err = make_ready(sn, now_ns);
 	if (!err && is_blamed(sn))
 		err = -ECANCELED;
