@@ -774,6 +774,30 @@ TEST(a_process_that_dies_is_replaced_some_times)
 	end_namer();
 }
 
+/* Where the number of processes or descriptors has a limit, one is enough. */
+TEST(fewer_processes_do)
+{
+	struct rlimit files;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	quiet();
+	CHECK(fd >= 0 && !getrlimit(RLIMIT_NOFILE, &files));
+	/* room for the first one: two pipes, of which we keep one end each, and what it opens while it begins */
+	files.rlim_cur = (rlim_t)fd + 10;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
+	begin_namer(20000);
+	CHECK(sn->helper_cnt && sn->helper_cnt < HELPER_CNT);
+	CHECK(is_named(take(1)));
+	while (sn->at < sn->helper_cnt) {
+		kill(sn->helpers[sn->at].pid, SIGKILL);
+		waitid(P_PID, (id_t)sn->helpers[sn->at].pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+		CHECK(take(sn->at + 10)->state == USER_STACK_FAILED);
+	}
+	CHECK(take(50)->state == USER_STACK_FAILED);
+	end_namer();
+	close(fd);
+}
+
 TEST(no_process_is_left_behind)
 {
 	begin_namer(20000);

@@ -87,7 +87,8 @@ struct program {
 struct stacknamer {
 	struct stacknamer_config config;
 	struct helper helpers[HELPER_CNT];
-	uint32_t at; /* the one that is asked; HELPER_CNT: none is left */
+	uint32_t helper_cnt;
+	uint32_t at; /* the one that is asked; helper_cnt: none is left */
 	struct ask ask;
 	struct answer answer;
 	size_t got_bytes; /* of answer */
@@ -223,9 +224,15 @@ int stacknamer_new(struct stacknamer **out, const struct stacknamer_config *conf
 	sn->budget_at_ns = host_time_ns();
 	for (uint32_t i = 0; i < HELPER_CNT; i++)
 		sn->helpers[i] = HELPER_NONE;
-	for (uint32_t i = 0; i < HELPER_CNT && !err; i++)
-		err = helper_fork(&sn->helpers[i], -1, stacknamer_run, (void *)config->proc);
-	if (err) {
+	while (!err && sn->helper_cnt < HELPER_CNT) {
+		err = helper_fork(&sn->helpers[sn->helper_cnt], -1, stacknamer_run,
+				  (void *)config->proc);
+		sn->helper_cnt += !err;
+	}
+	if (err && sn->helper_cnt)
+		log_info("%u instead of %u processes name user stacks: %s", sn->helper_cnt,
+			 HELPER_CNT, strerror(-err));
+	if (!sn->helper_cnt) {
 		stacknamer_free(sn);
 		return err;
 	}
@@ -265,9 +272,9 @@ static void next_helper(struct stacknamer *sn, int err, bool is_to_blame)
 	if (is_to_blame)
 		sn->blamed[sn->blamed_cnt++] = sn->asked;
 	sn->is_busy = false;
-	if (++sn->at == HELPER_CNT)
-		log_warn("user stacks get no more names: looking them up failed %u times",
-			 HELPER_CNT);
+	if (++sn->at == sn->helper_cnt)
+		log_warn("user stacks get no more names: looking them up failed %u %s",
+			 sn->helper_cnt, plural(sn->helper_cnt, "time", "times"));
 }
 
 /* Read on until the answer is whole. Return: 0, -ETIMEDOUT, -EPROTO, -EPIPE or another -errno. */
@@ -303,13 +310,13 @@ static int receive(struct stacknamer *sn, uint64_t end_ns)
 /* Return: 0: the helper waits for a question; -ETIMEDOUT: it is busy with an earlier one; -EPIPE: none is left. */
 static int make_ready(struct stacknamer *sn, uint64_t now_ns)
 {
-	int err = sn->at < HELPER_CNT && sn->is_busy ? receive(sn, now_ns) : 0;
+	int err = sn->at < sn->helper_cnt && sn->is_busy ? receive(sn, now_ns) : 0;
 
 	if (err && (err != -ETIMEDOUT || now_ns - sn->asked_ns > HANGS_NS))
 		next_helper(sn, err, true);
 	else if (err)
 		return err;
-	return sn->at < HELPER_CNT ? 0 : -EPIPE;
+	return sn->at < sn->helper_cnt ? 0 : -EPIPE;
 }
 
 static bool is_blamed(const struct stacknamer *sn)

@@ -25,8 +25,8 @@ struct stacknamer_config {
 };
 
 /*
- * stacknamer_new - start the process, which keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH if we have them, and some in
- * reserve, because later we have neither. Return: 0 or -errno. Caller frees with stacknamer_free.
+ * stacknamer_new - start the process, which keeps CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH if we have them, and others that
+ * take over when it fails: later we lack the privileges to start them. Return: 0; -errno: not one could be started. Caller frees with stacknamer_free.
  */
 int stacknamer_new(struct stacknamer **out, const struct stacknamer_config *config);
 void stacknamer_free(struct stacknamer *sn);
