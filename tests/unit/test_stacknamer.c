@@ -346,6 +346,27 @@ TEST(only_regular_files_of_disks_are_opened)
 	check_opened(place("fifo"), false);
 }
 
+/* Another process may have the number of one whose maps are known, and another root and program. */
+TEST(files_of_the_next_process_are_not_taken)
+{
+	const uint64_t addrs[] = { BEGIN_AT + 0x3000, IN_TWO };
+	struct usersyms_ask ask = { .tgid = 1, .pid = 7, .mm = MM, .addrs = addrs, .addr_cnt = 1 };
+	FILE *maps = fopen(place("7/maps"), "ae");
+	struct user_stack stack;
+
+	CHECK(maps && fprintf(maps, "402000-404000 r-xp 00000000 00:00 0\n") > 0 && !fclose(maps));
+	usersyms_look(us, &ask, &stack); /* no file of it is looked at */
+	put_stat(MM + 16);
+	ask.addrs++;
+	usersyms_look(us, &ask, &stack);
+	CHECK(stack.state == USER_STACK_NAMED && stack.lacks_files && !stack.frames[0].symbol.len);
+	forget_files(us);
+	put_stat(MM);
+	usersyms_look(us, &ask, &stack);
+	CHECK(!stack.lacks_files && text_equal(stack.frames[0].symbol, text_from("two")));
+	CHECK(us->task_fd < 0);
+}
+
 /* ---- what is known of a process, and for how long ---- */
 
 TEST(a_new_library_is_seen)

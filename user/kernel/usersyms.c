@@ -80,6 +80,8 @@ struct usersyms {
 	size_t file_cnt;
 	size_t file_cap;
 	size_t files_bytes;
+	int task_fd;          /* /proc/PID, while its stack is at hand; -1: not opened */
+	bool is_theirs;       /* task_fd is of the program that the stack is of */
 	bool is_short;        /* of memory */
 	struct elfsyms *vdso; /* our own: all processes of 64 bits have the same */
 	struct user_frame frames[NFG_STACK_FRAMES]; /* of the stack at hand */
@@ -111,6 +113,7 @@ int usersyms_new(struct usersyms **out, const char *proc)
 	if (!us)
 		return -ENOMEM;
 	us->proc = proc;
+	us->task_fd = -1;
 	us->vdso = read_vdso();
 	*out = us;
 	return 0;
@@ -202,18 +205,37 @@ static int add_map(struct process *proc, struct user_map *map, const char *path)
 	return 0;
 }
 
-static FILE *proc_open(const struct usersyms *us, uint32_t pid, const char *name)
+/* Open /proc/PID for this stack. When the process has ended, nothing is found in it, even if another one has its number. */
+static int task_open(struct usersyms *us, uint32_t pid)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%u/%s", us->proc, pid, name);
+	snprintf(path, sizeof(path), "%s/%u", us->proc, pid);
+	if (us->task_fd < 0)
+		us->task_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return us->task_fd < 0 ? -errno : 0;
+}
+
+static void task_close(struct usersyms *us)
+{
+	if (us->task_fd >= 0)
+		close(us->task_fd);
+	us->task_fd = -1;
+	us->is_theirs = false;
+}
+
+static FILE *task_file(const struct usersyms *us, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", us->task_fd, name);
 	return fopen(path, "re");
 }
 
 /* Return: 0 or -errno; a process that has ended has none. */
 static int read_maps(const struct usersyms *us, struct process *proc)
 {
-	FILE *file = proc_open(us, proc->pid, "maps");
+	FILE *file = task_file(us, "maps");
 	size_t bytes = 0;
 	char *line = NULL;
 	size_t cap = 0;
@@ -242,9 +264,9 @@ static int read_maps(const struct usersyms *us, struct process *proc)
 #define STAT_START_STACK 28 /* proc(5); the name, which is 2, may contain anything */
 
 /* Where the process's stack began: what the kernel has as mm->start_stack. 0: it has ended, or may not be read. */
-static uint64_t read_start_stack(const struct usersyms *us, uint32_t pid)
+static uint64_t read_start_stack(const struct usersyms *us)
 {
-	FILE *file = proc_open(us, pid, "stat");
+	FILE *file = task_file(us, "stat");
 	char text[2048];
 	size_t len = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
 	const char *at;
@@ -259,7 +281,7 @@ static uint64_t read_start_stack(const struct usersyms *us, uint32_t pid)
 }
 
 /* Whether the process is in our mount namespace: then the maps have its paths as we see them, even with another root. */
-static bool is_beside(const struct usersyms *us, uint32_t pid)
+static bool is_beside(const struct usersyms *us)
 {
 	char path[PATH_MAX];
 	char theirs[64];
@@ -267,8 +289,7 @@ static bool is_beside(const struct usersyms *us, uint32_t pid)
 	ssize_t their_len;
 	ssize_t our_len;
 
-	snprintf(path, sizeof(path), "%s/%u/ns/mnt", us->proc, pid);
-	their_len = readlink(path, theirs, sizeof(theirs));
+	their_len = readlinkat(us->task_fd, "ns/mnt", theirs, sizeof(theirs));
 	snprintf(path, sizeof(path), "%s/self/ns/mnt", us->proc);
 	our_len = readlink(path, ours, sizeof(ours));
 	return our_len > 0 && our_len == their_len && !memcmp(ours, theirs, (size_t)our_len);
@@ -358,15 +379,18 @@ static enum user_stack_state process_look(struct usersyms *us, const struct user
 	if (known && proc.read_ns - known->read_ns < MAPS_NS && has_all(known, ask))
 		return USER_STACK_NAMED;
 	if (ask->pid)
+		err = task_open(us, ask->pid);
+	if (!err)
 		err = read_maps(us, &proc);
 	/* asked afterwards, so that the maps are not those of the next program */
-	if (!err && read_start_stack(us, ask->pid) != ask->mm)
+	us->is_theirs = !err && read_start_stack(us) == ask->mm;
+	if (!err && !us->is_theirs)
 		err = -ESRCH;
 	if (err) {
 		process_release(&proc);
 		return known ? USER_STACK_NAMED : state_of(err);
 	}
-	proc.is_beside = is_beside(us, ask->pid);
+	proc.is_beside = is_beside(us);
 	*out = process_add(us, known, &proc);
 	*is_fresh = true;
 	return USER_STACK_NAMED;
@@ -467,21 +491,30 @@ static int open_looked(const struct user_map *map, int look, struct stat *st)
 	return -1;
 }
 
+/* For the files of a process that was read earlier. Return: whether it is there, and runs the same program. */
+static bool task_reopen(struct usersyms *us, const struct process *proc)
+{
+	if (!us->is_theirs)
+		us->is_theirs =
+			proc->pid && !task_open(us, proc->pid) && read_start_stack(us) == proc->mm;
+	return us->is_theirs;
+}
+
 /*
  * A descriptor of the mapped path, which has no symbolic links, below the process's root. Looking has no effect on what
  * is there now, even if it is a device or a pipe. Where openat2() is refused, nothing is found.
  */
-static int look_below(const struct usersyms *us, const struct process *proc, const char *path)
+static int look_below(struct usersyms *us, const struct process *proc, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS };
-	char root[PATH_MAX] = "/";
-	int root_fd;
+	int root_fd = -1;
 	int fd;
 
-	if (!proc->is_beside)
-		snprintf(root, sizeof(root), "%s/%u/root", us->proc, proc->pid);
-	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc->is_beside)
+		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	else if (task_reopen(us, proc))
+		root_fd = openat(us->task_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -1;
 	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
@@ -500,8 +533,8 @@ static size_t path_len(const char *path)
 }
 
 /* Open the mapped file: at its path, or the program by its own link, which still works when the file was removed. */
-static int open_file(const struct usersyms *us, const struct process *proc,
-		     const struct user_map *map, struct stat *st)
+static int open_file(struct usersyms *us, const struct process *proc, const struct user_map *map,
+		     struct stat *st)
 {
 	const char *name = proc->paths.ptr + map->path;
 	const int len = (int)path_len(name);
@@ -514,8 +547,9 @@ static int open_file(const struct usersyms *us, const struct process *proc,
 	}
 	if (fd >= 0)
 		return fd;
-	snprintf(path, sizeof(path), "%s/%u/exe", us->proc, proc->pid);
-	return open_looked(map, open(path, O_PATH | O_CLOEXEC), st);
+	if (task_reopen(us, proc))
+		fd = openat(us->task_fd, "exe", O_PATH | O_CLOEXEC);
+	return open_looked(map, fd, st);
 }
 
 static bool is_same_file(const struct user_file *file, const struct stat *st)
@@ -667,6 +701,7 @@ struct text usersyms_look(struct usersyms *us, const struct usersyms_ask *ask,
 	stack->state = process_look(us, ask, &proc, &is_fresh);
 	if (proc)
 		name_frames(us, proc, is_fresh, ask, stack);
+	task_close(us);
 	stack->lacks_files = us->lacks_files;
 	if (!strbuf_ok(&us->texts)) {
 		stack->state = USER_STACK_FAILED;
