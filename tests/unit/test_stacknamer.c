@@ -394,7 +394,9 @@ TEST(a_stack_ends_only_by_maps_of_now)
 TEST(why_a_process_is_not_known)
 {
 	CHECK(look_of(1, 0, IN_ONE, IN_TWO).state == USER_STACK_DENIED);
-	CHECK(look_of(2, 8, IN_ONE, IN_TWO).state == USER_STACK_ENDED);
+	CHECK(look_of(2, INT32_MAX, IN_ONE, IN_TWO).state == USER_STACK_ENDED);
+	/* it runs, and is hidden (hidepid=2) */
+	CHECK(look_of(8, (uint32_t)getpid(), IN_ONE, IN_TWO).state == USER_STACK_DENIED);
 	put_stat(MM + 16);
 	CHECK(look_at(3).state == USER_STACK_ENDED);
 	put_text("7/stat", "7 (x");

@@ -205,6 +205,17 @@ static int add_map(struct process *proc, struct user_map *map, const char *path)
 	return 0;
 }
 
+/* Asked by its number, which needs no rights. */
+static bool is_running(uint32_t pid)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	const bool is_running = fd >= 0;
+
+	if (is_running)
+		close(fd);
+	return is_running;
+}
+
 /* Open /proc/PID for this stack. When the process has ended, nothing is found in it, even if another one has its number. */
 static int task_open(struct usersyms *us, uint32_t pid)
 {
@@ -213,7 +224,10 @@ static int task_open(struct usersyms *us, uint32_t pid)
 	snprintf(path, sizeof(path), "%s/%u", us->proc, pid);
 	if (us->task_fd < 0)
 		us->task_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return us->task_fd < 0 ? -errno : 0;
+	if (us->task_fd >= 0)
+		return 0;
+	/* with hidepid=2 processes of others look as if they had ended */
+	return errno == ENOENT && is_running(pid) ? -EACCES : -errno;
 }
 
 static void task_close(struct usersyms *us)
