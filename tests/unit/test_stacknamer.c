@@ -408,6 +408,17 @@ TEST(why_a_process_is_not_known)
 	CHECK(look_at(6).state == USER_STACK_FAILED);
 }
 
+/* Why the maps could not be read again is why an address has no name; what was known of them still holds. */
+TEST(a_process_that_is_closed_later_has_not_ended)
+{
+	struct user_stack stack = look_of(7, 7, IN_ONE, 0x801013);
+
+	CHECK(!unlink(place("7/maps")) && !mkdir(place("7/maps"), 0755));
+	stack = look_of(7, 7, IN_ONE, 0x801013);
+	CHECK(stack.state == USER_STACK_FAILED && stack.frame_cnt == 2);
+	CHECK(text_equal(stack.frames[0].symbol, text_from("one")));
+}
+
 TEST(maps_without_end_are_not_read_to_it)
 {
 	FILE *maps = fopen(place("7/maps"), "ae");

@@ -378,17 +378,17 @@ static enum user_stack_state state_of(int err)
 
 /*
  * Find the process, and read what it has mapped unless that is known and has all addresses. If it has ended, what is
- * known of it still holds. @out: NULL: nothing is known. @is_fresh: its maps were read just now.
+ * known of it still holds. @out: NULL: nothing is known.
+ * Return: USER_STACK_NAMED: its maps were read just now, or have all addresses; else why they could not be read.
  */
 static enum user_stack_state process_look(struct usersyms *us, const struct usersyms_ask *ask,
-					  struct process **out, bool *is_fresh)
+					  struct process **out)
 {
 	struct process proc = { .tgid = ask->tgid, .pid = ask->pid, .mm = ask->mm };
 	struct process *known = process_find(us, ask);
 	int err = -EACCES; /* in a pid namespace that we do not see */
 
 	*out = known;
-	*is_fresh = false;
 	proc.read_ns = host_time_ns();
 	if (known && proc.read_ns - known->read_ns < MAPS_NS && has_all(known, ask))
 		return USER_STACK_NAMED;
@@ -402,11 +402,10 @@ static enum user_stack_state process_look(struct usersyms *us, const struct user
 		err = -ESRCH;
 	if (err) {
 		process_release(&proc);
-		return known ? USER_STACK_NAMED : state_of(err);
+		return state_of(err);
 	}
 	proc.is_beside = is_beside(us);
 	*out = process_add(us, known, &proc);
-	*is_fresh = true;
 	return USER_STACK_NAMED;
 }
 
@@ -676,18 +675,21 @@ static void name_frame(struct usersyms *us, struct process *proc, struct user_ma
 
 /*
  * Name the frames. Functions without a frame pointer may leave anything where the kernel looks for the next one, so the
- * stack ends where an address is not that of code; but only maps that were read just now say so.
+ * stack ends where an address is not that of code; but only maps that were read just now say so. @why: they were not.
  */
-static void name_frames(struct usersyms *us, struct process *proc, bool is_fresh,
+static void name_frames(struct usersyms *us, struct process *proc, enum user_stack_state why,
 			const struct usersyms_ask *ask, struct user_stack *stack)
 {
+	stack->state = USER_STACK_NAMED;
 	for (uint32_t i = 0; i < stack->frame_cnt; i++) {
 		struct user_map *map = map_of(proc, ask, i);
 
 		if (map)
 			name_frame(us, proc, map, &us->frames[i], i != 0);
-		else if (!is_fresh || !proc->is_whole)
-			stack->state = proc->is_whole ? USER_STACK_ENDED : USER_STACK_FAILED;
+		else if (!proc->is_whole)
+			stack->state = USER_STACK_FAILED;
+		else if (why != USER_STACK_NAMED)
+			stack->state = why;
 		else if (i)
 			stack->frame_cnt = i;
 	}
@@ -702,7 +704,6 @@ struct text usersyms_look(struct usersyms *us, const struct usersyms_ask *ask,
 			  struct user_stack *stack)
 {
 	struct process *proc;
-	bool is_fresh;
 
 	if (us->is_short || us->file_cnt >= FILE_CNT_MAX || us->files_bytes > FILES_BYTES_MAX)
 		forget_files(us);
@@ -712,9 +713,9 @@ struct text usersyms_look(struct usersyms *us, const struct usersyms_ask *ask,
 	*stack = (struct user_stack){ .frames = us->frames, .frame_cnt = ask->addr_cnt };
 	for (uint32_t i = 0; i < ask->addr_cnt; i++)
 		us->frames[i] = (struct user_frame){ .ip = ask->addrs[i] };
-	stack->state = process_look(us, ask, &proc, &is_fresh);
+	stack->state = process_look(us, ask, &proc);
 	if (proc)
-		name_frames(us, proc, is_fresh, ask, stack);
+		name_frames(us, proc, stack->state, ask, stack);
 	task_close(us);
 	stack->lacks_files = us->lacks_files;
 	if (!strbuf_ok(&us->texts)) {
