@@ -659,6 +659,7 @@ static uint64_t count_unread(struct session *ses)
 	uint64_t unread_cnt = 0;
 	size_t cnt;
 
+	ses->bpfobj.rings.ustack.take = NULL; /* nobody sees these stacks */
 	rings_begin(&ses->bpfobj.rings, UINT64_MAX, 0);
 	while ((cnt = rings_read(&ses->bpfobj.rings, ses->events, BATCH_CNT)))
 		unread_cnt += cnt;
