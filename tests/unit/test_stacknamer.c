@@ -694,11 +694,13 @@ TEST(the_process_has_no_more_than_it_needs)
 	CHECK(has_word(path, "Seccomp:\t2"));
 	unsigned long long bytes = limit_of(sn->helpers[0].pid, "Max address space");
 
-	/* 512 MiB, and what it has of this process */
-	CHECK(bytes > 512u << 20 && bytes < 600u << 20);
+	/* 256 MiB, and what it has of this process */
+	CHECK(bytes > 256u << 20 && bytes < 344u << 20);
 #endif
 	CHECK(!limit_of(sn->helpers[0].pid, "Max file size") &&
 	      !limit_of(sn->helpers[0].pid, "Max core file size"));
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", sn->helpers[0].pid);
+	CHECK(has_word(path, "1000"));
 	for (int i = 3; i < 30; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", sn->helpers[0].pid, i);
 		CHECK(access(path, F_OK) < 0);

@@ -23,7 +23,7 @@
 /* The first one and three that take over after it; all are forked while we have the privileges that they need. */
 #define HELPER_CNT 4u
 /* Its limit of memory, besides what it has of the tracer; usersyms.c forgets things before. */
-#define MEMORY_BYTES  (512u << 20)
+#define MEMORY_BYTES  (256u << 20)
 
 #define TIMEOUT_MS    500u /* a stack takes less than one, but a busy host may take its time */
 #define HANGS_NS      5000000000ull /* then it is killed; a large program may take a second */
@@ -162,6 +162,17 @@ static rlim_t own_bytes(void)
 }
 #endif
 
+/* When memory is short, it goes before anything else: the trace needs it least. Best effort: it is nothing to rely on. */
+static void offer_memory(void)
+{
+	FILE *file = fopen("/proc/self/oom_score_adj", "we");
+
+	if (!file)
+		return;
+	fputs("1000", file);
+	fclose(file);
+}
+
 /* No core file, no file that is written (pipes have no limit), and not all of the host's memory. Return: 0 or -errno. */
 static int limit_resources(void)
 {
@@ -186,6 +197,7 @@ static void stacknamer_run(void *ctx)
 	static struct ask ask;
 	struct usersyms *us;
 
+	offer_memory();
 	if (limit_resources() ||
 	    privdrop_helper(PRIVDROP_CAP(CAP_SYS_PTRACE) | PRIVDROP_CAP(CAP_DAC_READ_SEARCH)) ||
 	    usersyms_new(&us, ctx))

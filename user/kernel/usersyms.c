@@ -26,9 +26,9 @@
 
 /* Limits of memory; beyond them things are forgotten, and read again when they are needed. */
 #define PROCESS_CNT_MAX     256u
-#define PROCESSES_BYTES_MAX (64u << 20)
+#define PROCESSES_BYTES_MAX (32u << 20)
 #define FILE_CNT_MAX        512u
-#define FILES_BYTES_MAX     (192u << 20)
+#define FILES_BYTES_MAX     (96u << 20)
 /* Of one process; further maps are not known. A Java program with tens of thousands has some 6 MB, which take 20 ms. */
 #define MAPS_BYTES_MAX (8u << 20)
 
