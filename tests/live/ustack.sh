@@ -108,7 +108,7 @@ test_ended()
 	grep 'user stack' out
 	at='0x[0-9a-f]+ \[unknown\]'
 	expect_count 2 "\\* user stack, the process had ended: $at( <-$at){3,} \\*/\$" out
-	expect_line '^netfgraph: 2 user stacks have no names: their processes had ended, or ran another program, before they were read$' err
+	expect_line '^netfgraph: 2 user stacks lack names: their processes had ended, or ran another program, before they were read$' err
 }
 
 # Neither a softirq nor a kernel thread has one, whatever process it came upon.

@@ -824,8 +824,8 @@ static void say_ustack_cnt(const struct session *ses, enum user_stack_state stat
 	const uint64_t cnt = userstacks_cnt(ses->details.ustacks, state);
 
 	if (cnt)
-		log_warn("%" PRIu64 " user %s no names: %s", cnt,
-			 plural(cnt, "stack has", "stacks have"), why);
+		log_warn("%" PRIu64 " user %s names: %s", cnt,
+			 plural(cnt, "stack lacks", "stacks lack"), why);
 }
 
 static void say_ustacks(const struct session *ses)
@@ -847,7 +847,7 @@ static void say_ustacks(const struct session *ses)
 	cnt = userstacks_lacking_cnt(ses->details.ustacks);
 	if (cnt)
 		log_warn("%" PRIu64
-			 " user %s names of files that could not be read, or are replaced",
+			 " user %s names of files that could not be read, or were replaced",
 			 cnt, plural(cnt, "stack lacks", "stacks lack"));
 }
 
