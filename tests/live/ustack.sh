@@ -82,6 +82,8 @@ test_privileges()
 		pid=${status#/proc/}
 		pid=${pid%/status}
 		[ "$(caps "$pid")" = 80004 ] || fail "a process beside it has capabilities $(caps "$pid")"
+		# nobody's, except that the tracer may end it
+		grep -q '^Uid:	0	65534	0	65534$' "$status" || fail "it has $(grep ^Uid: "$status")"
 		cnt=$((cnt + 1))
 	done
 	[ "$cnt" -eq 4 ] || fail "$cnt processes beside it"
