@@ -13,7 +13,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define KNOWN __attribute__((noinline))
+#else
 #define KNOWN __attribute__((noinline, noclone))
+#endif
 
 #if defined(__x86_64__)
 static inline __attribute__((always_inline)) long inline_call(long nr, const long *args)

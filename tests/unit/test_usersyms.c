@@ -9,7 +9,11 @@
 #include "kernel/elfsyms.h"
 #include "nfg_abi.h"
 
+#ifdef __clang__
+#define KNOWN __attribute__((noinline, used))
+#else
 #define KNOWN __attribute__((noinline, noclone, used))
+#endif
 
 static KNOWN int first_known(int x)
 {
