@@ -181,7 +181,7 @@ $(USERCALLS).o: CFLAGS += $(FRAMED) -fPIE
 $(USERCALLS)-fixed: tests/tools/usercalls.c Makefile
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WERROR) $(FRAMED) -fno-pie -no-pie -static $< -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) $(WERROR) $(FRAMED) -fno-pie -static $< -o $@
 
 # A process of 32 bits, which no libc is needed for.
 $(USERCALLS)32: tests/tools/usercalls32.S Makefile
