@@ -257,27 +257,29 @@ static __always_inline int skb_ended(__u64 skb)
 	return 0;
 }
 
-/*
- * Arguments: the copy, and what it is a copy of. The copy itself may have got a number before it was filled in, if a
- * start function had it as an argument and the headers of the packet before were still there.
- */
-static __always_inline int skb_copied(__u64 *ctx)
-{
-	__u64 nr = number_of(ctx[1]);
-
-	if (!nr)
-		return skb_ended(ctx[0]);
-	follow_put(ctx[0], nr);
-	return 0;
-}
-
-/* Arguments: a fragment, which may have a number of its own, and the packet that it was cut from. */
-static __always_inline int skb_cut(__u64 *ctx)
+/* Arguments: the copy, and its source. Return: whether the source has a number. */
+static __always_inline bool pass_on(__u64 *ctx)
 {
 	__u64 nr = number_of(ctx[1]);
 
 	if (nr)
 		follow_put(ctx[0], nr);
+	return nr;
+}
+
+/*
+ * The copy may have got a number before it was filled in, if a start function had it as an argument and the headers of
+ * the packet before were still there.
+ */
+static __always_inline int skb_copied(__u64 *ctx)
+{
+	return pass_on(ctx) ? 0 : skb_ended(ctx[0]);
+}
+
+/* A fragment, which may have a number of its own. */
+static __always_inline int skb_cut(__u64 *ctx)
+{
+	pass_on(ctx);
 	return 0;
 }
 

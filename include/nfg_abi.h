@@ -71,11 +71,10 @@ struct nfg_value {
 #define NFG_VALUE_STACK                (NFG_VALUE_PACKET + NFG_PACKET_WORDS) /* number of the stack + 1; 0: none */
 #define NFG_VALUE_SHOWN                (NFG_VALUE_STACK + 1) /* members (--show): their states, then their words */
 #define NFG_SHOWN_WORDS                16u
-#define NFG_VALUE_PKT \
-	(NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS)    /* number of the followed packet (--track) */
-#define NFG_VALUE_USTACK    (NFG_VALUE_PKT + 1)    /* NFG_USTACK() */
-#define NFG_VALUE_USTACK_MM (NFG_VALUE_USTACK + 1) /* where the process's stack began */
-#define NFG_VALUE_CNT       (NFG_VALUE_USTACK_MM + 1)
+#define NFG_VALUE_PKT                  (NFG_VALUE_SHOWN + 1 + NFG_SHOWN_WORDS) /* of --track */
+#define NFG_VALUE_USTACK               (NFG_VALUE_PKT + 1)                     /* NFG_USTACK() */
+#define NFG_VALUE_USTACK_MM            (NFG_VALUE_USTACK + 1) /* where the process's stack began */
+#define NFG_VALUE_CNT                  (NFG_VALUE_USTACK_MM + 1)
 _Static_assert(NFG_VALUE_CNT <= 0xff,
 	       "a tag has 8 bits for a value's number, and for how many follow");
 
@@ -446,7 +445,7 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 #define NFG_WANT_SHOWN  32 /* members of the structs behind arguments (--show) */
 #define NFG_WANT_USTACK 64 /* if a start function that a process called opened the gate */
 #define NFG_WANT_PKT \
-	128 /* packets are followed: their number, where it is news in a tree (--track) */
+	128 /* the number of the followed packet, where it is news in a tree (--track) */
 
 #define NFG_FOLLOWED_CNT 65536u /* sk_buffs that are followed at once */
 #define NFG_PAST_END_CNT 24u
@@ -535,8 +534,8 @@ struct nfg_cfg {
 	__u32 comm_glob_cnt;   /* number of comm_globs; 0: names do not matter */
 	__u32 pid_ns;          /* the tracer's pid namespace (ns.inum); 0: the first one */
 	__u32 has_casts;       /* 1: bpf_rdonly_cast() is available */
-	__u32 past_end
-		[NFG_PAST_END_CNT]; /* ids of functions, plus one, at which no packet gets a number; 0: none */
+	/* ids, plus one, of functions at which no packet gets a number; 0: none */
+	__u32 past_end[NFG_PAST_END_CNT];
 	__u32 checks_owners; /* 1: owner_found is attached; without it no packet may be refused because of its socket */
 	/*
 	 * If BTF lacks the preemption counter (5.10): address of __per_cpu_offset[], and the counter's offset in a

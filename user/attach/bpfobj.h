@@ -113,8 +113,8 @@ struct bpfobj {
 };
 
 /*
- * bpfobj_can_follow - whether this kernel has what --track needs. Return: false: no (logged, with a hint). What is not followed, or
- * may get a wrong number, is logged, too.
+ * bpfobj_can_follow - whether this kernel has what --track needs. Return: false: no (logged, with a hint). It also logs which
+ * packets are not followed, or may get a wrong number.
  */
 bool bpfobj_can_follow(const struct kbtf *kb, const struct ksyms *ks);
 

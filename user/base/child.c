@@ -172,7 +172,7 @@ int helper_fork(struct helper *h, int file_fd, void (*run)(void *ctx), void *ctx
 	*h = HELPER_NONE;
 	if (pipe2(ask, O_CLOEXEC))
 		return -errno;
-	/* our end alone: who was taken over by a file must not keep us waiting */
+	/* our end alone: a process that a file has taken over must not keep us waiting */
 	err = fcntl(ask[1], F_SETFL, O_NONBLOCK) ? -errno : 0;
 	if (!err && pipe2(answer, O_CLOEXEC))
 		err = -errno;

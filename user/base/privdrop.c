@@ -331,7 +331,7 @@ static const int allowed[] = {
 	ARCH_OLD_SYSCALLS,
 };
 
-/* What looking up names takes once a process has begun; opening files is added below. */
+/* The system calls with which a process looks up names once it has begun; openat() is added below. */
 static const int helper_calls[] = {
 	SYS_read,         SYS_readv,           SYS_pread64,    SYS_write,      SYS_openat2,
 	SYS_close,        SYS_lseek,           SYS_fstat,      SYS_newfstatat, SYS_statx,

@@ -263,6 +263,26 @@ static int read_add(struct shown *shown, const struct shown_read *read)
 	return 0;
 }
 
+/* What a connection began with, and what replies have: they differ where addresses are translated. */
+#define CONNECTION(func, root, begin)                                                    \
+	{ func, root, begin ".tuplehash[0].tuple.dst.protonum", "ct_proto" },            \
+		{ func, root, begin ".tuplehash[0].tuple.src.u3", "ct_src" },            \
+		{ func, root, begin ".tuplehash[0].tuple.dst.u3", "ct_dst" },            \
+		{ func, root, begin ".tuplehash[0].tuple.dst.u.all", "ct_dport" },       \
+		{ func, root, begin ".tuplehash[1].tuple.src.u3", "ct_reply_src" },      \
+		{ func, root, begin ".tuplehash[1].tuple.src.u.all", "ct_reply_sport" }, \
+		{ func, root, begin ".tuplehash[1].tuple.dst.u3", "ct_reply_dst" },      \
+	{                                                                                \
+		func, root, begin ".tuplehash[1].tuple.dst.u.all", "ct_reply_dport"      \
+	}
+
+#define ROUTE(func, root, begin, rtable)                                        \
+	{ func, root, begin ".dev.name", "route_dev" },                         \
+		{ func, root, rtable ".rt_gw_family", "route_gateway_family" }, \
+	{                                                                       \
+		func, root, rtable ".rt_gw4", "route_gateway"                   \
+	}
+
 /*
  * What SHOWN_FACTS stands for: members that say what a rule, a connection, a route, a queue or a neighbour is. A function
  * has those of its own types.
@@ -283,39 +303,13 @@ static const struct fact {
 	{ NULL, "nf_hook_state", ".hook", "nf_hook" },
 	{ NULL, "nf_hook_state", ".in.name", "nf_in" },
 	{ NULL, "nf_hook_state", ".out.name", "nf_out" },
-	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.protonum", "ct_proto" },
-	{ NULL, "nf_conn", ".tuplehash[0].tuple.src.u3", "ct_src" },
-	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.u3", "ct_dst" },
-	{ NULL, "nf_conn", ".tuplehash[0].tuple.dst.u.all", "ct_dport" },
-	{ NULL, "nf_conn", ".tuplehash[1].tuple.src.u3", "ct_reply_src" },
-	{ NULL, "nf_conn", ".tuplehash[1].tuple.src.u.all", "ct_reply_sport" },
-	{ NULL, "nf_conn", ".tuplehash[1].tuple.dst.u3", "ct_reply_dst" },
-	{ NULL, "nf_conn", ".tuplehash[1].tuple.dst.u.all", "ct_reply_dport" },
+	CONNECTION(NULL, "nf_conn", ""),
 	/* a new connection leaves with its addresses translated */
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.protonum",
-	  "ct_proto" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.src.u3", "ct_src" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u3", "ct_dst" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[0].tuple.dst.u.all",
-	  "ct_dport" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u3",
-	  "ct_reply_src" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.src.u.all",
-	  "ct_reply_sport" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u3",
-	  "ct_reply_dst" },
-	{ "__nf_conntrack_confirm", "skb", "._nfct:nf_conn.tuplehash[1].tuple.dst.u.all",
-	  "ct_reply_dport" },
-	{ "ip_output", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
-	{ "ip_output", "skb", "._skb_refdst:rtable.rt_gw_family", "route_gateway_family" },
-	{ "ip_output", "skb", "._skb_refdst:rtable.rt_gw4", "route_gateway" },
-	{ "ip_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
-	{ "ip_finish_output2", "skb", "._skb_refdst:rtable.rt_gw_family", "route_gateway_family" },
-	{ "ip_finish_output2", "skb", "._skb_refdst:rtable.rt_gw4", "route_gateway" },
+	CONNECTION("__nf_conntrack_confirm", "skb", "._nfct:nf_conn"),
+	ROUTE("ip_output", "skb", "._skb_refdst:dst_entry", "._skb_refdst:rtable"),
+	ROUTE("ip_finish_output2", "skb", "._skb_refdst:dst_entry", "._skb_refdst:rtable"),
 	{ "ip6_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
-	{ NULL, "rtable", ".dst.dev.name", "route_dev" },
-	{ NULL, "rtable", ".rt_gw_family", "route_gateway_family" },
-	{ NULL, "rtable", ".rt_gw4", "route_gateway" },
+	ROUTE(NULL, "rtable", ".dst", ""),
 	{ NULL, "Qdisc", ".ops.id", "qdisc_kind" },
 	{ NULL, "Qdisc", ".dev_queue.dev.name", "qdisc_dev" },
 	{ NULL, "Qdisc", ".q.qlen", "qdisc_packets" },
@@ -324,24 +318,30 @@ static const struct fact {
 	{ NULL, "neighbour", ".dev.name", "neigh_dev" },
 };
 
-/* The argument that has the fact; the number of arguments: none. */
-static uint32_t fact_arg(const struct fact *fact, const struct btf *btf,
-			 const struct btf_type *func_type)
+/* The argument that points to the struct @name; the number of arguments: none. */
+static uint32_t struct_arg(const struct btf *btf, const struct btf_type *func_type,
+			   const char *name)
 {
 	const uint32_t cnt = btf_vlen(func_type);
 	uint32_t i = 0;
 
-	if (fact->func)
-		return member_arg(btf, func_type, text_from(fact->root));
 	for (; i < cnt; i++) {
 		const uint32_t id = member_pointee(btf, btf_params(func_type)[i].type);
 		const struct btf_type *type = id ? btf__type_by_id(btf, id) : NULL;
-		const char *name = type ? btf__name_by_offset(btf, type->name_off) : NULL;
+		const char *known = type ? btf__name_by_offset(btf, type->name_off) : NULL;
 
-		if (name && !strcmp(name, fact->root))
+		if (known && !strcmp(known, name))
 			break;
 	}
 	return i;
+}
+
+/* The argument that has the fact; the number of arguments: none. */
+static uint32_t fact_arg(const struct fact *fact, const struct btf *btf,
+			 const struct btf_type *func_type)
+{
+	return fact->func ? member_arg(btf, func_type, text_from(fact->root))
+			  : struct_arg(btf, func_type, fact->root);
 }
 
 /* Add the fact to the function's members, if it has it and there is room. Return: 0, 1: it has not, or -errno. */
@@ -379,12 +379,11 @@ static int fact_resolve(struct shown *shown, const struct fact *fact, struct pro
 /* A hook of Netfilter has this type: unsigned int (*)(void *, struct sk_buff *, const struct nf_hook_state *). */
 static bool is_hook(const struct btf *btf, const struct btf_type *func_type)
 {
-	static const struct fact hook = { .root = "nf_hook_state" };
 	const struct btf_type *ret = kbtf_type(btf, func_type->type, NULL);
 
 	return ret && btf_is_int(ret) && ret->size == sizeof(uint32_t) &&
 	       !(btf_int_encoding(ret) & BTF_INT_SIGNED) && btf_vlen(func_type) == 3 &&
-	       fact_arg(&hook, btf, func_type) == 2;
+	       struct_arg(btf, func_type, "nf_hook_state") == 2;
 }
 
 int shown_name_verdict(const struct shown *shown, struct proto_table *protos, const struct kbtf *kb,

@@ -272,20 +272,24 @@ enum call_context call_context_outermost(const struct calltask *task, const stru
 		       : CALL_CONTEXT_TASK;
 }
 
+const struct value *call_arg(const struct call *call, const char *name)
+{
+	for (uint32_t i = 0; i < call->arg_cnt; i++) {
+		if (text_equal(call->args[i].name, text_from(name)))
+			return &call->args[i];
+	}
+	return NULL;
+}
+
 uint64_t call_object(const struct call *call, const char *name)
 {
-	const size_t len = strlen(name);
+	const struct value *arg = call_arg(call, name);
 
-	for (uint32_t i = 0; i < call->arg_cnt; i++) {
-		const struct value *arg = &call->args[i];
-
-		if (arg->name.len != len || memcmp(arg->name.ptr, name, len) != 0)
-			continue;
-		if (arg->kind != VALUE_TEXT || arg->form != FORM_TEXT)
-			return arg->number;
-		return arg->text.len ? hash_text(0, arg->text) | 1 : 0;
-	}
-	return 0;
+	if (!arg)
+		return 0;
+	if (arg->kind != VALUE_TEXT || arg->form != FORM_TEXT)
+		return arg->number;
+	return arg->text.len ? hash_text(0, arg->text) | 1 : 0;
 }
 
 #define KEY_IDLE    0x80000000u

@@ -41,8 +41,7 @@ struct folded {
 	uint32_t node_cnt;
 	size_t node_cap;
 	struct hash by_path; /* of nodes but the first, by parent and part */
-	uint32_t *
-		bases; /* by track: the node of the user stack above the task's tree; NO_NODE: none */
+	uint32_t *bases; /* by track: the node of the user stack above its tree; NO_NODE: none */
 	size_t base_cap;
 	uint64_t ustack_bytes_max;
 	uint64_t bytes;     /* of lines, and of the parts of user stacks */

@@ -343,7 +343,7 @@ void render_frames(const struct caller *frames, uint32_t cnt, const char *betwee
 	}
 }
 
-/* Who made the file chose its name and its symbols. */
+/* The file's author chose its name and its symbols. */
 static void put_clean(struct strbuf *out, struct text text)
 {
 	clean_add(out, text.ptr, text.len, CLEAN_SYMBOL);

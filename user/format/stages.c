@@ -965,12 +965,9 @@ static int object_step(struct packetflow *pf, const struct calltask *task, struc
 /* The packet's number (--track); 0: none. Functions of nftables have a pointer of that name. */
 static uint64_t packet_number(const struct call *call)
 {
-	for (uint32_t i = 0; i < call->arg_cnt; i++) {
-		if (text_equal(call->args[i].name, text_from("pkt")) &&
-		    call->args[i].kind == VALUE_INT)
-			return call->args[i].number;
-	}
-	return 0;
+	const struct value *arg = call_arg(call, "pkt");
+
+	return arg && arg->kind == VALUE_INT ? arg->number : 0;
 }
 
 /* The arrows of a packet's number (--track), which no others have. */
@@ -984,7 +981,6 @@ int packetflow_step(struct packetflow *pf, const struct calltask *task, struct c
 
 	*out = (struct packetflow_step){ 0 };
 	err = call->arg_cnt ? object_step(pf, task, call, out) : 0;
-
 	if (nr)
 		*out = (struct packetflow_step){ .id = FLOW_OF_NUMBER | nr };
 	return err;

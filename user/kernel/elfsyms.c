@@ -11,7 +11,7 @@
 #include "kernel/srcline.h"
 
 /*
- * What is read of a file, which may be made to take long: of one that has more, no names of that kind. chromium has half
+ * Limits, for a file may be made to take long: one with more of something gives no names of that kind. chromium has half
  * a million functions; the names of a program with debug symbols take some 100 MB.
  */
 #define SEGMENT_CNT_MAX   256u
@@ -349,7 +349,7 @@ int elfsyms_new(struct elfsyms **out, int fd)
 	struct image im = { .fd = fd };
 	struct stat st;
 
-	/* read, not mapped: who owns the file could cut it while it is mapped */
+	/* read, not mapped: the file's owner could cut it while it is mapped */
 	if (fstat(fd, &st) || st.st_size < 0)
 		return -ENOEXEC;
 	im.size_bytes = (uint64_t)st.st_size;

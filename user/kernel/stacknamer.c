@@ -95,8 +95,7 @@ struct stacknamer {
 	bool is_busy;     /* it was asked at asked_ns, and has not answered */
 	uint64_t asked_ns;
 	struct program asked;
-	struct program
-		blamed[HELPER_CNT]; /* which cost a helper each: they are not asked for again */
+	struct program blamed[HELPER_CNT]; /* each cost a helper, and is not asked for again */
 	uint32_t blamed_cnt;
 	int64_t budget_ns; /* at budget_at_ns */
 	uint64_t budget_at_ns;
@@ -276,7 +275,7 @@ void stacknamer_free(struct stacknamer *sn)
 	free(sn);
 }
 
-/* The helper is of no use any more. @is_to_blame: what it was asked for made it so, and would do the same to the next. */
+/* The helper is of no use any more. @is_to_blame: the program it was asked for made it so, and would do the same to the next. */
 static void next_helper(struct stacknamer *sn, int err, bool is_to_blame)
 {
 	log_info("the process that names user stacks is ended: %s", strerror(-err));
@@ -296,7 +295,7 @@ static int receive(struct stacknamer *sn, uint64_t end_ns)
 	size_t want = HEAD_BYTES;
 
 	while (sn->got_bytes < want) {
-		/* Ctrl-C: what is left to wait is short */
+		/* after Ctrl-C the rest of the wait is short */
 		int err = helper_wait(h, end_ns, *signals_stop_cnt);
 		ssize_t some;
 
@@ -389,7 +388,7 @@ static bool take_text(const struct answer *answer, struct answer_text from, stru
 	return true;
 }
 
-/* Who answers parses files that may be made to take it over. Return: whether that is an answer. */
+/* The helper parses files that may be made to take it over. Return: whether this is an answer. */
 static bool take_answer(const struct ask *ask, const struct answer *answer,
 			struct user_frame *frames, struct user_stack *stack)
 {

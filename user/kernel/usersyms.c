@@ -139,7 +139,7 @@ static void forget_processes(struct usersyms *us)
 	us->processes_bytes = 0;
 }
 
-/* What is known of processes stays, because they may have ended. */
+/* The maps of processes stay, because these may have ended. */
 static void forget_files(struct usersyms *us)
 {
 	for (size_t i = 0; i < us->file_cnt; i++)
@@ -447,7 +447,7 @@ static bool is_foreign(int fd)
 	}
 }
 
-/* What the kernel's list of our own maps has about what begins at @begin. Return: whether it is there. */
+/* Our own map that begins at @begin, from the kernel's list. Return: whether there is one. */
 static bool own_map(uint64_t begin, struct user_map *map)
 {
 	FILE *file = fopen("/proc/self/maps", "re");
@@ -469,7 +469,7 @@ static bool own_map(uint64_t begin, struct user_map *map)
 
 /*
  * Whether it is the file of the map. stat() may tell another device and inode than a map has (btrfs, overlays), so they
- * are compared with what a map of our own has. It is never read: who owns the file could cut it.
+ * are compared with those of a map of our own. The map is never read: the file's owner could cut the file.
  */
 static bool is_mapped(const struct user_map *map, int fd)
 {

@@ -184,10 +184,15 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 
 static const char *const stack_words[] = { "stack", "ustack" };
 
+/* Stacks belong to graphs, and a trace without start functions has no graphs. */
+static bool has_graphs(const struct opts *opts)
+{
+	return selector_of(opts, SELECTS_BY_STARTS) || opts->input_path;
+}
+
 const char *graphopts_lacks_starts(const struct opts *opts)
 {
-	/* stacks belong to graphs, and a trace without start functions has no graphs */
-	if (selector_of(opts, SELECTS_BY_STARTS) || opts->input_path)
+	if (has_graphs(opts))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(stack_words); i++) {
 		const struct graph_opt_def *def =
@@ -202,8 +207,7 @@ const char *graphopts_lacks_starts(const struct opts *opts)
 
 void graphopts_settle_defaults(struct opts *opts)
 {
-	if (selector_of(opts, SELECTS_BY_STARTS) || opts->input_path ||
-	    graphopts_lacks_starts(opts))
+	if (has_graphs(opts) || graphopts_lacks_starts(opts))
 		return;
 	opts->has_stack = false;
 	opts->has_ustack = false;

@@ -22,11 +22,11 @@
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
 #define RECFILE_VERSION_MAJOR 1 /* readers refuse any other */
-#define RECFILE_VERSION_MINOR \
-	10 /* a higher minor version may have chunks that older readers skip */
-#define RECFILE_CHUNK_MAX  (1u << 20) /* bytes of a chunk after its header */
-#define RECFILE_CALLER_MAX (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
-#define RECFILE_BATCH_CNT  4096 /* the most events that the reader returns at a time */
+/* A higher minor version may have chunks that older readers skip. */
+#define RECFILE_VERSION_MINOR 10
+#define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
+#define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
+#define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
 
 enum recfile_clock {
 	RECFILE_CLOCK_MONOTONIC = 1,

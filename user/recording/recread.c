@@ -147,12 +147,18 @@ static bool takes_values(const struct recfile_reader *r, const struct event *ev)
 	return ev == r->events || (event_is_call(&ev[-1]) && !ev[-1].values);
 }
 
-/* Whether that many words can add to the values of an event, as an extra of their own. */
-static bool is_addition(uint32_t kind, uint32_t cnt)
+/* The most words of an extra that adds to the values of the entry before; 0: the extra is another. */
+static uint32_t addition_max(uint32_t kind)
 {
-	const uint32_t max = kind == EXTRA_MEMBERS ? 1 + NFG_SHOWN_WORDS : 1;
-
-	return cnt && cnt <= max;
+	switch (kind) {
+	case EXTRA_MEMBERS:
+		return 1 + NFG_SHOWN_WORDS;
+	case EXTRA_USTACK:
+	case EXTRA_PKT:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 /*
@@ -164,6 +170,8 @@ static bool read_addition(struct recfile_reader *r, uint32_t kind, const uint64_
 {
 	struct call_values call;
 
+	if (!cnt || cnt > addition_max(kind))
+		return false;
 	if (kind == EXTRA_PKT && !words[0])
 		return false; /* 0 stands for no packet */
 	if (!r->values || ev == r->events)
@@ -190,10 +198,9 @@ static bool read_addition(struct recfile_reader *r, uint32_t kind, const uint64_
 /* Whether the word's values belong to the event before, with which they are read. */
 static bool is_of_event(uint64_t word)
 {
-	const uint64_t kind = word & 0xffff;
+	const uint32_t kind = word >> 3 & 0x1fff;
 
-	return kind == (OP_EXTRA | EXTRA_VALUES << 3) || kind == (OP_EXTRA | EXTRA_MEMBERS << 3) ||
-	       kind == (OP_EXTRA | EXTRA_USTACK << 3) || kind == (OP_EXTRA | EXTRA_PKT << 3);
+	return (word & 7) == OP_EXTRA && (kind == EXTRA_VALUES || addition_max(kind));
 }
 
 /* Return: the number of events made, 0 or 1; -1: invalid word. */
@@ -216,8 +223,7 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
 		ev[-1].values = values_put(r->values, &call);
-	if ((kind == EXTRA_MEMBERS || kind == EXTRA_USTACK || kind == EXTRA_PKT) &&
-	    !(is_addition(kind, cnt) && read_addition(r, kind, words, cnt, ev)))
+	if (addition_max(kind) && !read_addition(r, kind, words, cnt, ev))
 		return -1;
 	if (kind == EXTRA_POINT && !read_point(r, words, cnt, ev))
 		return -1;
@@ -767,7 +773,7 @@ static bool take_frame(struct span *s, struct user_frame *frame)
 	       take_text(s, head.build_id_len, &frame->build_id);
 }
 
-/* The texts may be anything; who shows them makes them fit for that. */
+/* The texts may be anything; the formats clean them. */
 static int read_ustacks(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	const size_t bytes = (size_t)(s.end - s.at);

@@ -72,8 +72,8 @@ struct recfile_writer {
 		struct chunk_head head;
 		struct recfile_place recs[NAME_CNT];
 	} places;
-	struct strbuf
-		ustacks; /* a chunk's head, and the stacks that come with the next events; empty: none */
+	/* a chunk's head, and the stacks that come with the next events; empty: none */
+	struct strbuf ustacks;
 	uint32_t caller_bytes;
 	struct {
 		struct chunk_head head;

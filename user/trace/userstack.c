@@ -41,7 +41,7 @@ struct userstacks {
 	uint64_t lacking_cnt;                /* of those with lacks_files */
 };
 
-/* What a frame and a text take beside themselves: places in tables, and the allocator's own. */
+/* A frame and a text take this besides themselves: places in tables, and the allocator's own. */
 #define ENTRY_BYTES 48
 
 int userstacks_new(struct userstacks **out, uint32_t max)
