@@ -70,6 +70,12 @@ each()
 	grep -q " $2\$" kinds || fail "$(cat kinds), not $2"
 }
 
+# repeat CNT TEXT
+repeat()
+{
+	awk -v cnt="$1" -v text="$2" 'BEGIN { while (cnt-- > 0) printf "%s", text }'
+}
+
 # All packets have ended, and their numbers with them.
 expect_none_left()
 {
@@ -130,6 +136,56 @@ pinned()
 	if [ -e /sys/fs/bpf/follow/$1 ]; then echo /sys/fs/bpf/follow/$1; else echo "/sys/fs/bpf/follow/$2"; fi
 }
 
+# edges FILE: each call of a kernel function behind the one that called it, "-" if none did: "ip_rcv ip_forward".
+edges()
+{
+	awk '
+	!match($0, /\|  [^|]*$/) || $0 ~ /\[bpf/ { next }
+	{
+		row = substr($0, RSTART + 3)
+		cpu = match($0, /[0-9]+\)/) ? substr($0, RSTART, RLENGTH) : ""
+		match(row, /^ */)
+		depth = RLENGTH / 2
+		row = substr(row, RLENGTH + 1)
+	}
+	match(row, /^[A-Za-z_][^ (]*/) {
+		open[cpu, depth] = substr(row, 1, RLENGTH)
+		print depth ? open[cpu, depth - 1] : "-", open[cpu, depth]
+	}' "$1" | sort | uniq -c
+}
+
+# expect_hops_of_ftrace CNT COMMAND: the kernel's own tracer shows the functions of out below the same callers, as often:
+# CNT times each, but for a few of packets that nobody asked for, of ARP and IPv6.
+expect_hops_of_ftrace()
+{
+	calls_of out | awk '{ print $3 }' | sort -u >seen
+	sed 's/ .*//' "$tracing/available_filter_functions" | awk 'NR == FNR { seen[$0]; next } $0 in seen' seen - >funcs
+	trace_only funcs
+	echo 4096 >"$tracing/buffer_size_kb"
+	echo function_graph >"$tracing/current_tracer" || fail 'no function_graph'
+	echo >"$tracing/trace"
+	echo 1 >"$tracing/tracing_on"
+	sh -c "$2" >work 2>&1 || fail "$2: $(cat work)"
+	sleep 0.3
+	echo 0 >"$tracing/tracing_on"
+	cat "$tracing/trace" >graph
+	edges graph >theirs
+	edges out >ours
+	cat ours
+	awk -v cnt="$1" '
+		{ calls[$2 " " $3, FILENAME] = $1; edge[$2 " " $3] }
+		END {
+			for (e in edge) {
+				ours = calls[e, "ours"]
+				theirs = calls[e, "theirs"]
+				if (ours % cnt || theirs < ours || theirs - ours >= cnt / 2)
+					print e ": " ours + 0 " calls, function_graph: " theirs + 0
+			}
+		}' ours theirs >differ
+	[ ! -s differ ] || fail "$(cat differ)"
+	[ "$(wc -l <ours)" -ge 6 ] || fail "$(wc -l <ours) hops"
+}
+
 # The whole way: a program of the sender's cgroup, XDP and tc at the router's port, the bridge, DNAT, the route, the other
 # namespace. Each hop has each packet, below the function that called it, and each tree the packet's number.
 test_whole()
@@ -144,6 +200,13 @@ test_whole()
 	bpftool cgroup attach $cg egress pinned "$(pinned counted_egress cgroup_skb_egress)" || fail 'no program of a cgroup'
 	/files/tc qdisc add dev n0 clsact || fail 'no clsact'
 	/files/tc filter add dev n0 ingress bpf da object-pinned "$(pinned counted_tc tc)" || fail 'no tc'
+	cat >send <<-SEND
+		PORT=7000 /bin/ip netns exec far workload bound 60 & # else there are answers, but not to each
+		sleep 0.3
+		(echo 0 >$cg/cgroup.procs; TO=10.9.9.9 exec $near workload udp-to 20)
+		kill \$!
+		sleep 0.2
+	SEND
 	path='-T ip_send_skb -T ip_output -T __dev_queue_xmit -T ip_rcv -T ip_forward -T udp_rcv'
 	path="$path -T *netif_receive_skb* -T *generic_xdp* -T tcf_classify*"
 	modes=xdpgeneric
@@ -154,8 +217,8 @@ test_whole()
 	set -f
 	for xdp in $modes; do
 		bpftool net attach $xdp pinned "$(pinned counted_xdp xdp)" dev n0 || fail "no $xdp"
-		trace "echo \$\$ >$cg/cgroup.procs; TO=10.9.9.9 exec $near workload udp-to 20" $path -T '* [bpf]' \
-			--packet 'udp dst port 5000' --track
+		trace 'sh ./send' $path -T '* [bpf]' --packet 'udp dst port 5000' --track
+		[ $xdp != xdpgeneric ] || expect_hops_of_ftrace 20 'sh ./send'
 		bpftool net detach $xdp dev n0
 		marks >marks
 		cat marks
@@ -308,6 +371,54 @@ test_fragments()
 	expect_none_left
 }
 
+# The same with IPv6, which only its sender cuts; the router puts nothing together.
+test_fragments6()
+{
+	network
+	echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+	/bin/ip addr add fd00:1::1/64 dev br0 nodad
+	/bin/ip addr add fd00:2::1/64 dev f0 nodad
+	/bin/ip -n near addr add fd00:1::2/64 dev n1 nodad
+	/bin/ip -n far addr add fd00:2::2/64 dev f1 nodad
+	/bin/ip -n near -6 route add default via fd00:1::1
+	/bin/ip -n far -6 route add default via fd00:2::1
+	wait_for 40 $near ping -6 -c 1 -W 1 fd00:2::2 >ping || fail 'far does not answer'
+	trace "$near ping -6 -c 3 -i 0.2 -s 6000 fd00:2::2" -T ip6_output -T ipv6_rcv -T ip6_forward -T icmpv6_rcv \
+		--packet 'ip6[6] = 58 && ip6[40] = 128' --track
+	each 3 "ip6_output$(repeat 10 ' ipv6_rcv')"
+	expect_count 15 ' ip6_forward\(' out
+	expect_count 3 ' icmpv6_rcv\(' out
+	expect_none_left
+}
+
+# What goes through WireGuard is encrypted and decrypted in place, by workers on any CPU.
+test_wireguard()
+{
+	network
+	[ -x /files/wg ] || skip 'no wg on this machine'
+	modprobe wireguard || skip 'no module wireguard'
+	for ns in near far; do
+		(umask 077 && /files/wg genkey >$ns.key) && /files/wg pubkey <$ns.key >$ns.pub || fail 'no key'
+		/bin/ip -n $ns link add t0 type wireguard || fail 'no wireguard'
+	done
+	$near /files/wg set t0 listen-port 51820 private-key near.key peer "$(cat far.pub)" allowed-ips 10.3.0.0/24 \
+		endpoint 10.2.0.2:51820 || fail 'no peer'
+	/bin/ip netns exec far /files/wg set t0 listen-port 51820 private-key far.key peer "$(cat near.pub)" \
+		allowed-ips 10.3.0.0/24 endpoint 10.1.0.2:51820 || fail 'no peer'
+	/bin/ip -n near addr add 10.3.0.1/24 dev t0
+	/bin/ip -n far addr add 10.3.0.2/24 dev t0
+	/bin/ip -n near link set t0 up
+	/bin/ip -n far link set t0 up
+	wait_for 20 $near ping -c 1 -W 1 10.3.0.2 >ping || fail 'wireguard: far does not answer'
+	trace "$near ping -c 5 -i 0.2 10.3.0.2" -T ip_output -T ip_rcv -T ip_forward -T icmp_rcv \
+		--packet 'icmp[0] = 8' --track
+	each 5 'ip_output ip_output ip_rcv ip_rcv icmp_rcv'
+	expect_count 5 ' icmp_rcv\(' out
+	expect_count 5 ' ip_forward\(' out
+	expect_none_left
+	no_tunnel
+}
+
 # TCP's large packets are cut here, before a device that cannot: a tunnel to far of numbered GRE.
 test_segments()
 {
@@ -343,4 +454,4 @@ test_segments()
 	expect_none_left
 }
 
-run_tests dnat flows ends graphs recorded rules whole tunnels fragments segments
+run_tests dnat flows ends graphs recorded rules whole tunnels wireguard fragments fragments6 segments
