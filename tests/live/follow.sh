@@ -454,4 +454,4 @@ test_segments()
 	expect_none_left
 }
 
-run_tests dnat flows ends graphs recorded rules whole tunnels wireguard fragments fragments6 segments
+run_tests dnat ends rules whole wireguard segments -- flows graphs recorded tunnels fragments fragments6
