@@ -336,7 +336,11 @@ static uint64_t extra(uint64_t kind, uint64_t cnt)
 
 TEST(values_that_contradict_themselves_are_refused)
 {
-	static const uint64_t bad[] = { 0, 1, 2, 4, 2 | 0x300, 3 | 0x200, 13 | 0x200, 255 };
+	static const uint64_t bad[] = { 0, 1, 2, 4, 2 | 0x300, 3 | 0x200, 13 | 0x200, 255,
+					/* as many words, one of them in an extra of its own */
+					1 | 0x200 | 0x20000, 1 | 0x200 | 0x1000, 2 | 0x40000,
+					/* bits without words */
+					2 | 0x200 | 0x80000, 2 | 0x200 | 1ull << 40 };
 
 	read_extra(2, extra(3, 4));
 	CHECK(!seen.err && seen.event_cnt == 2);

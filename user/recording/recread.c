@@ -117,13 +117,19 @@ static int recread_events_end(struct recfile_reader *r)
 	return 0;
 }
 
+/* values_unpack, of what a file may have. */
+static bool unpack(const uint64_t *words, uint32_t cnt, struct call_values *call)
+{
+	return cnt && !(words[0] & ~(uint64_t)VALUES_RECORDED) && values_unpack(words, cnt, call);
+}
+
 /* @words: the @cnt words of an EXTRA_POINT. Return: whether they are valid. */
 static bool read_point(struct recfile_reader *r, const uint64_t *words, uint32_t cnt,
 		       struct event *ev)
 {
 	struct call_values call;
 
-	if (cnt < POINT_WORDS || !values_unpack(words + POINT_WORDS, cnt - POINT_WORDS, &call))
+	if (cnt < POINT_WORDS || !unpack(words + POINT_WORDS, cnt - POINT_WORDS, &call))
 		return false;
 	*ev = (struct event){
 		.time_ns = words[0],
@@ -214,11 +220,12 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 	uint32_t cnt = (uint32_t)(word >> 16) & 0xffff;
 	const uint64_t *words = &r->words[r->word_at + 1];
 	uint8_t mark = kind < sizeof(marks) ? marks[kind] : EVENT_ENTRY; /* EVENT_ENTRY: none */
+	int made = kind == EXTRA_POINT;
 	struct call_values call;
 
 	if (cnt > r->word_cnt - r->word_at - 1)
 		return -1;
-	if (kind == EXTRA_VALUES && (!values_unpack(words, cnt, &call) || !takes_values(r, ev)))
+	if (kind == EXTRA_VALUES && (!unpack(words, cnt, &call) || !takes_values(r, ev)))
 		return -1;
 	/* values that follow no event of this batch are dropped */
 	if (kind == EXTRA_VALUES && r->values && ev > r->events)
@@ -227,19 +234,20 @@ static int read_extra(struct recfile_reader *r, uint64_t word, struct event *ev)
 		return -1;
 	if (kind == EXTRA_POINT && !read_point(r, words, cnt, ev))
 		return -1;
+	if (mark != EVENT_ENTRY && cnt >= MARK_WORDS) {
+		*ev = (struct event){
+			.time_ns = words[0],
+			.tid = (uint32_t)words[1],
+			.func_id = mark < EVENT_GAP ? NFG_FUNC_SWITCH : 0,
+			.cpu = (uint32_t)(words[1] >> 32),
+			.kind = mark,
+		};
+		if (ev->cpu >= r->host.cpu_cnt || ev->tid > NFG_TASK_TID)
+			return -1;
+		made = 1;
+	}
 	r->word_at += cnt;
-	if (kind == EXTRA_POINT)
-		return 1;
-	if (mark == EVENT_ENTRY || cnt < MARK_WORDS)
-		return 0;
-	*ev = (struct event){
-		.time_ns = words[0],
-		.tid = (uint32_t)words[1],
-		.func_id = mark < EVENT_GAP ? NFG_FUNC_SWITCH : 0,
-		.cpu = (uint32_t)(words[1] >> 32),
-		.kind = mark,
-	};
-	return ev->cpu < r->host.cpu_cnt && ev->tid <= NFG_TASK_TID ? 1 : -1;
+	return made;
 }
 
 /* Read a word that is neither entry nor exit. Return: as read_extra. */

@@ -123,9 +123,10 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	}
 	if (stats->tail_bytes) {
 		put_title(out, title);
-		strbuf_printf(out, "%" PRIu64 " %s not a whole chunk\n", stats->tail_bytes,
+		strbuf_printf(out, "%" PRIu64 " %s%s\n", stats->tail_bytes,
 			      plural(stats->tail_bytes, "byte at the end is",
-				     "bytes at the end are"));
+				     "bytes at the end are"),
+			      stats->is_damaged ? " not read" : " not a whole chunk");
 		title = "";
 	}
 	if (*title)
@@ -520,6 +521,7 @@ static int recinfo_read_all(struct recinfo *info)
 
 	free(rd.has_tid);
 	info->functab = recfile_reader_functab(info->reader);
+	info->stats.is_damaged = err == -EBADMSG;
 	info->stats.tail_bytes = recfile_reader_tail_bytes(info->reader);
 	info->stats.is_cut = !info->stats.is_closed;
 	if (!err && !info->host.cpu_cnt) {

@@ -431,6 +431,7 @@ static int recording_read(struct recording *rec)
 	int end_err;
 	int err = report_read_items(rec);
 
+	stats->is_damaged = err == -EBADMSG;
 	stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
 	if (!rec->pipeline)
 		return err || replay_is_stopped(rec->config) ? err : tell_nothing(rec);
@@ -490,9 +491,10 @@ static void recording_account(const struct recording *rec)
 
 	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
 	if (stats->tail_bytes)
-		log_warn("'%s' ends inside a chunk: %" PRIu64 " %s ignored", path,
-			 stats->tail_bytes, plural(stats->tail_bytes, "byte", "bytes"));
-	if (stats->is_cut)
+		log_warn(stats->is_damaged ? "'%s': %" PRIu64 " %s from the damage on not read"
+					   : "'%s' ends inside a chunk: %" PRIu64 " %s ignored",
+			 path, stats->tail_bytes, plural(stats->tail_bytes, "byte", "bytes"));
+	if (stats->is_cut && !stats->is_damaged)
 		log_warn("'%s' was not closed: its writer was killed, or still writes", path);
 	losses_list(stats, losses);
 	for (size_t i = 0; i < LOSSES_CNT; i++)

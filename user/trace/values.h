@@ -33,11 +33,12 @@ struct call_values {
  * The same as words, also in recordings (EXTRA_VALUES): these bits of the first word select the words that follow, in
  * this order.
  */
-#define VALUES_ARGS   0xffu /* number of arguments */
-#define VALUES_CALLER 0x100u
-#define VALUES_RET    0x200u
-#define VALUES_PACKET 0x400u
-#define VALUES_STACK  0x800u
+#define VALUES_ARGS     0xffu /* number of arguments */
+#define VALUES_CALLER   0x100u
+#define VALUES_RET      0x200u
+#define VALUES_PACKET   0x400u
+#define VALUES_STACK    0x800u
+#define VALUES_RECORDED (VALUES_ARGS | VALUES_CALLER | VALUES_RET | VALUES_PACKET | VALUES_STACK)
 /* Recordings have these in extras of their own. */
 #define VALUES_SHOWN    0x1f000u /* number of words of members */
 #define VALUES_SHOWN_AT 12
