@@ -17,6 +17,8 @@ VMLINUX ?= vmlinux
 prefix  ?= /usr/local
 sbindir ?= $(prefix)/sbin
 mandir  ?= $(prefix)/share/man
+includedir ?= $(prefix)/include
+datadir ?= $(prefix)/share
 
 # where each shell looks for completion of commands by name
 bash_file = $(prefix)/share/bash-completion/completions/netfgraph
@@ -277,11 +279,14 @@ install: all $(OUTPUT)/netfgraph.8 $(COMPLETIONS)
 	install -D -m 644 $(OUTPUT)/completion.zsh $(DESTDIR)$(zsh_file)
 	install -D -m 644 $(OUTPUT)/completion.fish $(DESTDIR)$(fish_file)
 	install -D -m 644 -t $(DESTDIR)$(examplesdir) $(EXAMPLES)
+	install -D -m 644 include/nfg_reader.h $(DESTDIR)$(includedir)/nfg_reader.h
+	install -D -m 644 include/nfgrec.py $(DESTDIR)$(datadir)/netfgraph/nfgrec.py
 
 uninstall:
 	rm -f $(DESTDIR)$(sbindir)/netfgraph $(DESTDIR)$(mandir)/man8/netfgraph.8
 	rm -f $(DESTDIR)$(bash_file) $(DESTDIR)$(zsh_file) $(DESTDIR)$(fish_file)
 	rm -f $(addprefix $(DESTDIR)$(examplesdir)/,$(notdir $(EXAMPLES)))
+	rm -f $(DESTDIR)$(includedir)/nfg_reader.h $(DESTDIR)$(datadir)/netfgraph/nfgrec.py
 
 # Archives and packages go to folders of $(OUTPUT)/; the scripts print the path of what they made.
 .PHONY: tarball deb rpm image portable
