@@ -137,6 +137,8 @@ def calls_of(path):
         values += [["returned", call["ret"]]] if call["ret"] is not None else []
         said.values[json.dumps([name, values], ensure_ascii=False, separators=(",", ":"))] += 1
         said.incomplete += duration == "open"
+        if isinstance((call["args"] or {}).get("pkt"), int):
+            said.packets[call["args"]["pkt"]].append((call["begin_ns"], name))
     return calls, said
 
 
@@ -145,6 +147,7 @@ class Said:
 
     def __init__(self):
         self.values, self.hosts, self.comments = collections.Counter(), set(), []
+        self.packets = collections.defaultdict(list)
         self.lost = self.places = self.incomplete = 0
 
 
@@ -226,6 +229,49 @@ def gaps(visit, said):
     visit.browser.value(FRAME)
     tip = visit.do("document.getElementById('tip').hidden ? '' : document.getElementById('tip').innerText.replace(/,/g, '')")
     check("the loss under the pointer", tip.startswith("events were lost") and str(box[2] or "unknown") in tip, tip)
+
+
+# The arrow's pixels in its middle, of the colour in which it is drawn.
+ARROW = """
+(() => {
+    const { page } = netfgraph, { timeline, trace } = page, { tracks, where, level } = timeline.layout;
+    const { from, to } = trace.arrows.find(arrow => arrow.number === trace.packetOf(timeline.selected));
+    const middle = i => [timeline.x(trace.begin[i]), tracks[where[i]].top + level[i] * 18 + 9 + timeline.top];
+    const [left, top] = middle(from), [right, bottom] = middle(to);
+    const x = Math.round((left + right) / 2 * timeline.scale), y = Math.round((top + bottom) / 2 * timeline.scale);
+    const { data } = timeline.context.getImageData(x - 2, y - 2, 5, 5);
+    const hot = page.bytes.hot;
+    let best = 765;
+    for (let at = 0; at < data.length; at += 4)
+        best = Math.min(best, [0, 1, 2].reduce((sum, k) => sum + Math.abs(data[at + k] - hot[k]), 0));
+    return best;
+})()
+"""
+
+
+def packets(visit, said):
+    """An arrow from each call with a packet's number to the next one; the keys go along it."""
+    ways = {number: [func for _, func in sorted(calls)] for number, calls in said.packets.items()}
+    arrows = visit.do("netfgraph.page.trace.arrows.length")
+    check("arrows", arrows == sum(len(way) - 1 for way in ways.values()), (arrows, ways))
+    if not arrows:
+        return
+    visit.theme("light")
+    visit.press("[data-view=tasks]")
+    visit.do("netfgraph.page.choose(-1); netfgraph.page.timeline.setRange(0, netfgraph.page.trace.span)")
+    if arrows <= 2000:
+        check("arrows are drawn", visit.do("netfgraph.page.timeline.arrowCnt") > 0)
+    visit.key("p")
+    way = ways[visit.do("netfgraph.page.trace.packetOf(netfgraph.page.timeline.selected)")]
+    seen = []
+    for _ in way[:20]:
+        seen.append(visit.do("netfgraph.page.nameOf(netfgraph.page.timeline.selected)"))
+        visit.key("p")
+    check("the calls of the packet", seen == way[:20], (seen, way))
+    visit.do("netfgraph.page.timeline.setRange(0, netfgraph.page.trace.span)")
+    check("the packet's arrow", visit.do(ARROW) < 150, visit.do(ARROW))
+    visit.picture("packet-light")
+    visit.do("netfgraph.page.choose(-1)")
 
 
 def tour(visit, wanted):
@@ -318,6 +364,7 @@ def main():
                 os.makedirs(options.pictures, exist_ok=True)
             tour(Tour(browser, options.pictures), wanted)
             gaps(Tour(browser, options.pictures), said)
+            packets(Tour(browser, options.pictures), said)
             check("the page fails", not browser.value("window.failure || ''"), browser.value("window.failure"))
             browser.close()
         finally:

@@ -193,6 +193,25 @@ class Page {
 		return at;
 	}
 
+	// Along the way of the chosen call's packet, or of the first one.
+	stepPacket(by) {
+		const { trace, timeline } = this, { selected } = timeline;
+		const number = selected >= 0 ? trace.packetOf(selected) : trace.arrows.length ? trace.arrows[0].number : undefined;
+		const calls = trace.packets.get(number);
+		if (!calls)
+			return;
+		// a call below one with the number stands where that one does
+		let at = selected;
+		while (at >= 0 && !trace.numbers.has(at) && trace.hasParent(at))
+			at = trace.parent[at];
+		const place = calls.indexOf(at);
+		const i = calls[place < 0 ? 0 : (place + by + calls.length) % calls.length];
+		if (this.current())
+			this.showView("tasks");
+		timeline.reveal(i);
+		this.choose(i);
+	}
+
 	wallClock(ns) {
 		const { meta, first } = this.trace;
 		if (!meta.offset)
@@ -234,7 +253,7 @@ class Page {
 			"/": () => at("search").focus(), "?": () => at("help").showModal(), 0: () => timeline.setRange(0, this.trace.span),
 			w: () => timeline.zoomBy(1.5), "+": () => timeline.zoomBy(1.5), "=": () => timeline.zoomBy(1.5), s: () => timeline.zoomBy(1 / 1.5), "-": () => timeline.zoomBy(1 / 1.5),
 			a: () => timeline.moveBy(-0.15), ArrowLeft: () => timeline.moveBy(-0.15), d: () => timeline.moveBy(0.15), ArrowRight: () => timeline.moveBy(0.15),
-			n: () => this.stepGap(event.shiftKey ? -1 : 1), c: () => this.stepNote(event.shiftKey ? -1 : 1),
+			n: () => this.stepGap(event.shiftKey ? -1 : 1), p: () => this.stepPacket(event.shiftKey ? -1 : 1), c: () => this.stepNote(event.shiftKey ? -1 : 1),
 			f: () => timeline.zoomTo(timeline.selected), Escape: () => this.choose(-1),
 		}[event.key.length === 1 ? event.key.toLowerCase() : event.key];
 		if (does) {

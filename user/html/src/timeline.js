@@ -6,7 +6,7 @@ import { SIZES } from "./layout.js";
 import { moment } from "./format.js";
 
 const { HEAD, ROW } = SIZES;
-const GUTTER = 168, AXIS = 24, MIN_SPAN = 10;
+const GUTTER = 168, AXIS = 24, MIN_SPAN = 10, MOST_ARROWS = 2000;
 
 export class Timeline {
 	constructor(view) {
@@ -150,6 +150,7 @@ export class Timeline {
 		this.stripes = new Map();
 		for (const track of this.layout.shown)
 			this.drawTrack(track);
+		this.drawArrows();
 		this.drawAxis();
 		this.view.drawn(performance.now() - started);
 	}
@@ -388,6 +389,47 @@ export class Timeline {
 			context.lineWidth = i === this.selected ? 2 : 1;
 			context.strokeRect(left, y + 1, width, ROW - 2);
 			context.lineWidth = 1;
+		}
+	}
+
+	// The ways of packets: of all, unless these are too many to be told apart, and over them that of the chosen call's.
+	drawArrows() {
+		const { trace } = this.view, { context } = this;
+		const from = bisectLeft(trace.arrowEnds, this.from), to = bisectLeft(trace.arrowBegins, this.to);
+		const call = this.selected >= 0 ? this.selected : this.hovered, chosen = call >= 0 ? trace.packetOf(call) : undefined;
+		const isChosen = arrow => arrow.number === chosen, arrows = trace.arrows.slice(from, to);
+		context.save();
+		context.beginPath();
+		context.rect(GUTTER, AXIS, this.width, this.height);
+		context.clip();
+		this.arrowCnt = 0;
+		if (arrows.length <= MOST_ARROWS)
+			this.drawWay(arrows.filter(arrow => !isChosen(arrow)), this.view.theme.dim, 1, 0.7);
+		this.drawWay(arrows.filter(isChosen), this.view.theme.hot, 2, 1);
+		context.restore();
+	}
+
+	drawWay(arrows, colour, width, alpha) {
+		const { trace } = this.view, { context } = this, { tracks, where, level } = this.layout;
+		const y = i => tracks[where[i]].top + level[i] * ROW + ROW / 2 + this.top;
+		context.strokeStyle = context.fillStyle = colour;
+		context.lineWidth = width;
+		context.globalAlpha = alpha;
+		for (const { from, to } of arrows) {
+			const [left, top] = [this.x(trace.begin[from]), y(from)], [right, bottom] = [this.x(trace.begin[to]), y(to)];
+			if (right < GUTTER || left > GUTTER + this.width || Math.max(top, bottom) < AXIS || Math.min(top, bottom) > this.height)
+				continue;
+			const bend = Math.max((right - left) / 2, 12);
+			context.beginPath();
+			context.moveTo(left, top);
+			context.bezierCurveTo(left + bend, top, right - bend, bottom, right, bottom);
+			context.stroke();
+			context.beginPath();
+			context.moveTo(right, bottom);
+			context.lineTo(right - 7, bottom - 3.5);
+			context.lineTo(right - 7, bottom + 3.5);
+			context.fill();
+			this.arrowCnt++;
 		}
 	}
 

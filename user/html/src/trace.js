@@ -54,6 +54,7 @@ export class Trace {
 		this.comments = [];
 		this.lostCnt = 0; // in all, as far as the trace says
 		this.slept = new Map();
+		this.numbers = new Map(); // of packets (--track), by the call that has one
 		this.columns = new Columns({
 			begin: Float64Array, length: Float64Array, func: Uint32Array, task: Uint32Array,
 			depth: Uint16Array, cpu: Uint16Array, flags: Uint8Array, texts: Uint32Array,
@@ -64,6 +65,7 @@ export class Trace {
 		this.columns = null;
 		this.setTimes();
 		this.findParents();
+		this.followPackets();
 	}
 
 	number() {
@@ -147,8 +149,20 @@ export class Trace {
 			if (flags & bit) {
 				const length = this.number();
 				this.at += length;
+				if (bit === ARGS)
+					this.noteNumber(i, this.at - length);
 			}
 		}
+	}
+
+	// "pkt=7", as the last argument: from its end, because all calls pass here.
+	noteNumber(i, from) {
+		const { bytes } = this;
+		let value = 0, scale = 1, at = this.at - 1;
+		for (; at >= from && bytes[at] >= 48 && bytes[at] <= 57; at--, scale *= 10)
+			value += (bytes[at] - 48) * scale;
+		if (scale > 1 && at - 3 >= from && bytes[at] === 61 && bytes[at - 1] === 116 && bytes[at - 2] === 107 && bytes[at - 3] === 112 && (at - 3 === from || bytes[at - 4] === 32))
+			this.numbers.set(i, value);
 	}
 
 	// Times begin with the trace.
@@ -203,6 +217,33 @@ export class Trace {
 				level[i] = 0;
 			}
 		}
+	}
+
+	// Arrows from each call with a packet's number to its next one, by the time at which they begin.
+	followPackets() {
+		const { begin } = this, packets = this.packets = new Map();
+		for (const [i, number] of this.numbers) {
+			if (!packets.has(number))
+				packets.set(number, []);
+			packets.get(number).push(i);
+		}
+		this.arrows = [];
+		for (const [number, calls] of packets) {
+			calls.sort((a, b) => begin[a] - begin[b] || b - a);
+			for (let k = 1; k < calls.length; k++)
+				this.arrows.push({ number, from: calls[k - 1], to: calls[k] });
+		}
+		this.arrows.sort((a, b) => begin[a.from] - begin[b.from]);
+		this.arrowBegins = Float64Array.from(this.arrows, arrow => begin[arrow.from]);
+		let latest = 0;
+		this.arrowEnds = Float64Array.from(this.arrows, arrow => latest = Math.max(latest, begin[arrow.to])); // up to each
+	}
+
+	// The packet that a call is for: its own, or the nearest one above. undefined: none.
+	packetOf(i) {
+		while (!this.numbers.has(i) && this.hasParent(i))
+			i = this.parent[i];
+		return this.numbers.get(i);
 	}
 
 	hasParent(i) {
