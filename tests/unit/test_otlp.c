@@ -184,6 +184,57 @@ TEST(a_stack_is_of_the_tree_that_follows)
 		"," TEXT_OF("code.stacktrace", "a+0x1/0x2\\u000ab+0x3/0x4\\u000a?") "]}]}]}],"));
 }
 
+/* The number of the entry or leaf, as --track shows it. */
+static void give_number(struct row *row, struct value *pkt, uint64_t nr)
+{
+	*pkt = (struct value){ .name = TEXT("pkt"), .number = nr, .kind = VALUE_INT };
+	row->args = pkt;
+	row->arg_cnt = 1;
+}
+
+/* Two trees and a part of a third share the packet's trace. The reply in the third is of another one. */
+TEST(a_packet_is_a_trace)
+{
+	struct value pkt[4];
+	char ids[7][33];
+	char links[2][33];
+	struct row rows[] = {
+		call_row(ROW_ENTRY, 0, 1000, 0, "send"), /* 7 */
+		call_row(ROW_LEAF, 1, 1010, 10, "route"),
+		call_row(ROW_RETURN, 0, 1100, 100, "send"),
+		call_row(ROW_LEAF, 0, 1200, 10, "other"),
+		call_row(ROW_ENTRY, 0, 2000, 0, "receive"), /* 7 */
+		call_row(ROW_LEAF, 1, 2010, 10, "answer"),  /* 8 */
+		call_row(ROW_RETURN, 0, 2100, 100, "receive"),
+		call_row(ROW_ENTRY, 0, 3000, 0, "poll"),
+		call_row(ROW_LEAF, 1, 3010, 10, "receive"), /* 7 */
+		call_row(ROW_RETURN, 0, 3100, 100, "poll"),
+	};
+
+	give_number(&rows[0], &pkt[0], 7);
+	give_number(&rows[4], &pkt[1], 7);
+	give_number(&rows[5], &pkt[2], 8);
+	give_number(&rows[8], &pkt[3], 7);
+	spans_of(rows, CNT_OF(rows));
+	/* the traces of: route, send, other, answer and the link to its caller, receive, receive and the link, poll */
+	for (unsigned int i = 0; i < 4; i++)
+		id_of(ids[i], "traceId", i);
+	id_of(links[0], "traceId", 4);
+	id_of(ids[4], "traceId", 5);
+	id_of(ids[5], "traceId", 6);
+	id_of(links[1], "traceId", 7);
+	id_of(ids[6], "traceId", 8);
+	CHECK_STR(ids[0], ids[1]);
+	CHECK_STR(ids[4], ids[1]);
+	CHECK_STR(ids[5], ids[1]);
+	CHECK(strcmp(ids[2], ids[1]) && strcmp(ids[3], ids[1]) && strcmp(ids[6], ids[1]));
+	CHECK(strcmp(ids[2], ids[3]) && strcmp(ids[2], ids[6]) && strcmp(ids[3], ids[6]));
+	CHECK_STR(links[0], ids[4]);
+	CHECK_STR(links[1], ids[6]);
+	/* only route has its caller in the same trace */
+	CHECK(count("\"parentSpanId\"") == 1 && count("\"links\":[{") == 2);
+}
+
 /* Losses leave calls open that end with the next one: stacks before that are not theirs. */
 TEST(a_stack_after_a_loss_is_of_the_next_tree)
 {

@@ -281,6 +281,14 @@ const struct value *call_arg(const struct call *call, const char *name)
 	return NULL;
 }
 
+/* Functions of nftables have a pointer of that name. */
+uint64_t call_packet(const struct call *call)
+{
+	const struct value *arg = call_arg(call, "pkt");
+
+	return arg && arg->kind == VALUE_INT ? arg->number : 0;
+}
+
 uint64_t call_object(const struct call *call, const char *name)
 {
 	const struct value *arg = call_arg(call, name);

@@ -167,6 +167,9 @@ enum call_context call_context_outermost(const struct calltask *task, const stru
 /* call_arg - the argument @name. Return: NULL: there is none; valid as long as the call's other values. */
 const struct value *call_arg(const struct call *call, const char *name);
 
+/* call_packet - the number of its packet (--track), as the argument pkt; 0: none. */
+uint64_t call_packet(const struct call *call);
+
 /* call_object - a number for the object that the argument @name points to; 0: no such argument, or NULL. */
 uint64_t call_object(const struct call *call, const char *name);
 

@@ -266,7 +266,8 @@ static void otlp_events_release(struct otlp_events *events)
 /*
  * OpenTelemetry's OTLP as JSON lines, as a collector's file exporter writes them: an ExportTraceServiceRequest a line
  * (opentelemetry-proto 1.x, docs/specification.md "JSON Protobuf Encoding"). A tree of calls is a trace, a call a
- * span.
+ * span. If calls have the number of a packet (--track), they and what they call are in a trace of the packet instead,
+ * which has roots in several trees.
  *
  * A line has ended calls of one process, and ends with the tree or after LINE_SPANS of them, so that memory does not
  * grow with a tree. A span gets its number when it, or something inside it, has to be named for the first time. Ids
@@ -286,7 +287,7 @@ struct owner {
 /* The innermost open call of the task that had the CPU's last call. */
 struct otlp_cpu {
 	uint32_t track;
-	uint64_t trace; /* number of the outermost call's span */
+	uint64_t trace; /* of the innermost call */
 	uint64_t span;  /* 0: no call is open */
 };
 
@@ -363,17 +364,50 @@ static void put_span_id(struct otlp *o, const char *key, uint64_t span)
 	jsonw_quote_end(&o->json);
 }
 
-/* The ids of the numbers; @parent 0: none. */
-static void put_ids(struct otlp *o, uint64_t trace, uint64_t span, uint64_t parent)
+/* The numbers of traces are those of their outermost spans or, with this bit, of their packets. */
+#define TRACE_OF_PACKET (UINT64_C(1) << 63)
+
+/* A file's id has less than 64 bits, so that both halves of the ids of packets' traces differ from all others. */
+static void put_trace_id(struct otlp *o, uint64_t trace)
 {
 	jsonw_key(&o->json, "traceId");
 	jsonw_quote(&o->json);
-	otlp_put_hex(&o->line, otlp_mix(o->file_id));
+	otlp_put_hex(&o->line, otlp_mix(o->file_id + (trace & TRACE_OF_PACKET)));
 	otlp_put_hex(&o->line, otlp_mix(o->file_id + trace));
 	jsonw_quote_end(&o->json);
+}
+
+/* The ids of the numbers; @parent 0: none. */
+static void put_ids(struct otlp *o, uint64_t trace, uint64_t span, uint64_t parent)
+{
+	put_trace_id(o, trace);
 	put_span_id(o, "spanId", span);
 	if (parent)
 		put_span_id(o, "parentSpanId", parent);
+}
+
+/* The span that a span of another trace was called by. */
+static void put_link(struct otlp *o, uint64_t trace, uint64_t span)
+{
+	jsonw_key(&o->json, "links");
+	jsonw_array(&o->json);
+	jsonw_object(&o->json);
+	put_trace_id(o, trace);
+	put_span_id(o, "spanId", span);
+	jsonw_object_end(&o->json);
+	jsonw_array_end(&o->json);
+}
+
+/* The trace of the call: its packet's, or its caller's. The spans of the outermost call's trace have numbers. */
+static uint64_t trace_of(const struct calltask *task, uint32_t depth)
+{
+	for (uint32_t i = depth + 1; i-- > 0;) {
+		const uint64_t packet = call_packet(&task->calls[i]);
+
+		if (packet)
+			return TRACE_OF_PACKET | packet;
+	}
+	return task->calls[0].user_ns;
 }
 
 /* The number of a call's span, in user_ns. If a call has a number, so have its callers. */
@@ -543,9 +577,12 @@ static void otlp_put_call(void *ctx, struct calltask *task, struct call *call)
 	struct otlp *o = ctx;
 	const uint64_t span = span_of(o, task, call->depth);
 	const uint64_t end_ns = call->end_ns > call->begin_ns ? call->end_ns : call->begin_ns;
+	const uint64_t trace = trace_of(task, call->depth);
+	const uint64_t caller = call->depth ? call[-1].user_ns : 0;
+	const uint64_t callers_trace = caller ? trace_of(task, call->depth - 1) : 0;
 
 	begin_span(o, otlp_owner_of(task));
-	put_ids(o, task->calls[0].user_ns, span, call->depth ? call[-1].user_ns : 0);
+	put_ids(o, trace, span, callers_trace == trace ? caller : 0);
 	jsonw_key(&o->json, "name");
 	jsonw_text(&o->json, call->sym ? call->sym->name : (struct text){ "[unknown]", 9 });
 	put_span_head(o, call->begin_ns, end_ns);
@@ -565,6 +602,8 @@ static void otlp_put_call(void *ctx, struct calltask *task, struct call *call)
 		otlp_int(&o->json, "netfgraph.duration_ns", (int64_t)call->duration_ns);
 	jsonw_array_end(&o->json);
 	otlp_events_put(&o->events, &o->json, span, o->real_offset_ns);
+	if (caller && callers_trace != trace)
+		put_link(o, callers_trace, caller);
 	jsonw_object_end(&o->json);
 	if (!call->depth)
 		otlp_end_line(o);
@@ -671,7 +710,7 @@ static int note_open_call(struct otlp *o, const struct row *row)
 	cpu = &o->cpus[row->cpu];
 	cpu->track = task->track;
 	cpu->span = task->call_cnt ? span_of(o, task, task->call_cnt - 1) : 0;
-	cpu->trace = task->call_cnt ? task->calls[0].user_ns : 0;
+	cpu->trace = task->call_cnt ? trace_of(task, task->call_cnt - 1) : 0;
 	return 0;
 }
 
