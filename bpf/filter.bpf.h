@@ -144,8 +144,39 @@ static __always_inline bool is_mapped(const __u32 *address)
 	return !address[0] && !address[1] && address[2] == MAPPED_BE;
 }
 
-/* An IPv6 socket may use IPv4. */
-static __always_inline bool view_of_sock(struct view *view, const struct sock *sk)
+struct msghdr {
+	void *msg_name;
+} __attribute__((preserve_access_index));
+
+/* What sendto() says, which a socket knows only if it is connected. The kernel has copied it. An IPv6 socket may use IPv4. */
+static __always_inline void destination_of(struct nfg_packet *packet, const struct msghdr *msg)
+{
+	const void *name = BPF_CORE_READ(msg, msg_name);
+	struct {
+		__u16 family;
+		__u16 port;
+		__u32 words[1];
+	} to = { 0 };
+	__u32 *daddr = (__u32 *)packet->daddr;
+
+	if (!name || bpf_probe_read_kernel(&to, sizeof(to), name))
+		return;
+	if (to.family == AF_INET_ && packet->family == 4) {
+		daddr[0] = to.words[0];
+	} else if (to.family == AF_INET_ && packet->family == 6) {
+		daddr[0] = daddr[1] = 0;
+		daddr[2] = MAPPED_BE;
+		daddr[3] = to.words[0];
+	} else if (to.family != AF_INET6_ || packet->family != 6 ||
+		   bpf_probe_read_kernel(daddr, 16, name + 8)) {
+		return;
+	}
+	packet->dport = to.port;
+}
+
+/* An IPv6 socket may use IPv4. @msg: what it sends, or NULL. */
+static __always_inline bool view_of_sock(struct view *view, const struct sock *sk,
+					 const struct msghdr *msg)
 {
 	struct nfg_packet packet = { 0 };
 	const __u32 *saddr = (const __u32 *)packet.saddr;
@@ -154,6 +185,8 @@ static __always_inline bool view_of_sock(struct view *view, const struct sock *s
 
 	view->lacks = NFG_LACKS_SOCKET;
 	tuple_of_typed_sock(&packet, sk);
+	if (msg)
+		destination_of(&packet, msg);
 	if (packet.family == 4 || (packet.family == 6 && (is_mapped(saddr) || is_mapped(daddr)))) {
 		words[0] = 0x45;
 		words[1] = 0;
@@ -188,8 +221,9 @@ static __always_inline __u32 call_filter(const struct view *view)
 	return verdict;
 }
 
-/* Return: nonzero for a packet that the filter matches. Either pointer may be 0. */
-static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct sock *sk)
+/* Return: nonzero for a packet that the filter matches. Each pointer may be 0. */
+static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct sock *sk,
+				     const struct msghdr *msg)
 {
 	struct view view = { 0 };
 	bool is_known = false;
@@ -199,17 +233,17 @@ static __noinline __u32 filter_wants(const struct sk_buff *skb, const struct soc
 	if (!is_known && !sk && skb)
 		sk = skb->sk;
 	if (!is_known && sk)
-		is_known = view_of_sock(&view, sk);
+		is_known = view_of_sock(&view, sk, msg);
 	return is_known ? call_filter(&view) : 0;
 }
 
-static __noinline __u32 filter_wants_untyped(void *skb, void *sk)
+static __noinline __u32 filter_wants_untyped(void *skb, void *sk, void *msg)
 {
 	if (skb)
 		skb = skb_at(true, skb);
 	if (sk)
 		sk = sock_at(true, sk);
-	return filter_wants(skb, sk);
+	return filter_wants(skb, sk, msg);
 }
 
 static __always_inline __u32 packet_is_wanted(void *ctx, enum how how)
@@ -217,9 +251,10 @@ static __always_inline __u32 packet_is_wanted(void *ctx, enum how how)
 	struct packet_arg arg = packet_arg(ctx, how);
 	void *skb = (void *)skb_arg(ctx, how);
 	void *sk = arg.kind == NFG_ARG_SK ? (void *)arg.ptr : 0;
+	void *msg = (void *)msg_arg(ctx, how);
 
-	return how == HOW_COOKIE || how == HOW_SITE ? filter_wants_untyped(skb, sk)
-						    : filter_wants(skb, sk);
+	return how == HOW_COOKIE || how == HOW_SITE ? filter_wants_untyped(skb, sk, msg)
+						    : filter_wants(skb, sk, msg);
 }
 
 #endif

@@ -83,6 +83,30 @@ static __always_inline __u64 skb_arg(void *ctx, enum how how)
 	return nth ? ptr : 0;
 }
 
+/* The message that the function sends or receives, a msghdr; 0: none. */
+static __always_inline __u64 msg_arg(void *ctx, enum how how)
+{
+	__u64 ptr = 0;
+	__u64 nth;
+
+	if (how == HOW_COOKIE) {
+		nth = bpf_get_attach_cookie(ctx) >> 36 & 0xf;
+		if (nth)
+			bpf_get_func_arg(ctx, nth - 1, &ptr);
+		return ptr;
+	}
+	if (how == HOW_SITE) {
+		nth = site_cookie(ctx) >> 36 & 0xf;
+		return nth ? site_arg(ctx, nth - 1) : 0;
+	}
+	asm volatile("%0 = %1" : "=r"(nth) : "i"(NFG_PATCH_MSG_ARG));
+	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(ptr)
+		     : "r"(ctx), "i"(NFG_PATCH_MSG_LOAD)
+		     : "r0");
+	return nth ? ptr : 0;
+}
+
 static __always_inline struct packet_arg packet_arg(void *ctx, enum how how)
 {
 	struct packet_arg arg = { 0 };

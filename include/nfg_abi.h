@@ -256,6 +256,8 @@ struct nfg_gaps {
 #define NFG_PATCH_VAL_RET   0x5a1c /* 1: it returns something */
 #define NFG_PATCH_SKB_ARG   0x5a1d /* 1: it has an sk_buff argument */
 #define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads the sk_buff argument: its offset */
+#define NFG_PATCH_MSG_ARG   0x5a26 /* 1: it has a msghdr argument */
+#define NFG_PATCH_MSG_LOAD  0x5a27 /* the next instruction loads the msghdr argument: its offset */
 #define NFG_PATCH_SHOW_CNT \
 	0x5a24 /* number of words of the function's members (--show) and their states */
 #define NFG_PATCH_SHOW   0x5a25 /* replaced by the call of --show's code (shown.h) */
@@ -322,12 +324,13 @@ enum nfg_ret_kind {
 };
 
 /*
- * The cookie of a function in a shared program. @skb_arg: index of its sk_buff argument, plus one; @has_ret: it returns
- * something.
+ * The cookie of a function in a shared program. @skb_arg: index of its sk_buff argument, plus one; @msg_arg: the same of a
+ * msghdr; @has_ret: it returns something.
  */
-#define NFG_COOKIE(func_id, arg_kind, arg_idx, skb_arg, arg_cnt, has_ret, ret_kind)              \
+#define NFG_COOKIE(func_id, arg_kind, arg_idx, skb_arg, msg_arg, arg_cnt, has_ret, ret_kind)     \
 	((func_id) | (__u64)(arg_kind) << 16 | (__u64)(arg_idx) << 20 | (__u64)(arg_cnt) << 24 | \
-	 (__u64)(has_ret) << 28 | (__u64)(ret_kind) << 29 | (__u64)(skb_arg) << 32)
+	 (__u64)(has_ret) << 28 | (__u64)(ret_kind) << 29 | (__u64)(skb_arg) << 32 |             \
+	 (__u64)(msg_arg) << 36)
 #define NFG_COOKIE_RET_KIND(cookie) ((cookie) >> 29 & 3)
 
 /*

@@ -102,10 +102,13 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct te
 	const uint8_t mov_code = BPF_ALU64 | BPF_MOV | BPF_K;
 	/* without such an argument the program loads a value and ignores it */
 	unsigned int skb_idx = spec->skb_arg ? spec->skb_arg - 1u : spec->arg_idx;
+	unsigned int msg_idx = spec->msg_arg ? spec->msg_arg - 1u : spec->arg_idx;
 
 	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_SKB_LOAD)
 			insns[i + 1].off = (int16_t)(skb_idx * sizeof(__u64));
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_MSG_LOAD)
+			insns[i + 1].off = (int16_t)(msg_idx * sizeof(__u64));
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
 			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
 		/* the return value follows the arguments */
@@ -114,6 +117,7 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct te
 				(int16_t)((spec->ret_kind ? spec->arg_cnt : 0) * sizeof(__u64));
 	}
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_SKB_ARG, spec->skb_arg != 0);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_MSG_ARG, spec->msg_arg != 0);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_CNT, spec->arg_cnt);

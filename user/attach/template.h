@@ -15,6 +15,7 @@ struct template_spec {
 	uint8_t arg_kind;             /* enum nfg_arg_kind, if it serves one function */
 	uint8_t arg_idx;
 	uint8_t skb_arg;
+	uint8_t msg_arg;
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
@@ -30,8 +31,8 @@ struct template_spec {
 /* template_cookie - the cookie of funcs[@func_id] for a program that serves many functions. */
 static inline uint64_t template_cookie(const struct func *func, uint32_t func_id)
 {
-	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->arg_cnt,
-			  func->has_ret, func->ret_kind);
+	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->msg_arg,
+			  func->arg_cnt, func->has_ret, func->ret_kind);
 }
 
 /*

@@ -157,6 +157,9 @@ static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
 		}
 		if (kind == NFG_ARG_SKB && !shape->skb_arg)
 			shape->skb_arg = (uint8_t)(i + 1);
+		if (owner == KBTF_KERNEL && !shape->msg_arg &&
+		    points_to(btf, param[i].type, "msghdr"))
+			shape->msg_arg = (uint8_t)(i + 1);
 	}
 }
 

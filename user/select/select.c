@@ -892,6 +892,12 @@ static bool is_batch(const char *name)
 }
 
 /* Names are borrowed from where the candidate's are: the kbtf, or for a copy without a type the ksyms. */
+/* Whether its message has an address to send to. In a call that reads there is memory for one, with anything in it. */
+static bool is_sender(const char *func)
+{
+	return strstr(func, "sendmsg");
+}
+
 static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 {
 	const struct kbtf_shape *shape = &cand->shape;
@@ -906,6 +912,7 @@ static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 				    : shape->arg_kind,
 		.arg_idx = shape->arg_idx,
 		.skb_arg = shape->skb_arg,
+		.msg_arg = is_sender(cand->func.name) ? shape->msg_arg : 0,
 		.arg_cnt = shape->arg_cnt,
 		.ret_kind = shape->ret_kind,
 		.has_ret = shape->has_ret,

@@ -21,6 +21,7 @@ struct func {
 	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
 	uint8_t arg_idx;  /* ... and its index */
 	uint8_t skb_arg;  /* index of its first sk_buff argument, plus one; 0: none */
+	uint8_t msg_arg;  /* the same of a msghdr */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */
