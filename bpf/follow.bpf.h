@@ -9,7 +9,7 @@
  * sk_buff, so these need nothing.
  *
  * A record has the number only where it is news: at the call that opens the gate, and where a call in the same tree has
- * another packet than the last one.
+ * another packet than the last one, or its copy.
  */
 #include "preempt.bpf.h"
 #include "starts.bpf.h"
@@ -25,6 +25,8 @@ struct {
 	__type(value, __u64);
 } followed SEC(".maps");
 
+#define SKB_GONE 1 /* no address */
+
 enum follow_level { LEVEL_TASK, LEVEL_SOFTIRQ, LEVEL_HARDIRQ, LEVEL_CNT };
 
 struct follow_cpu {
@@ -36,6 +38,8 @@ struct follow_cpu {
 	__u64 last_skb;
 	/* numbers that the open trees of task and softirq were given last; 0: none */
 	__u64 told[2];
+	__u64 told_skb
+		[2]; /* the packets that have them, or SKB_GONE: its copies have the number still */
 	__u64 cnts[LEVEL_CNT];
 };
 
@@ -141,7 +145,7 @@ static __always_inline __u32 follow_for(struct nfg_cpu *cpu, __u32 call, void *c
 	__u64 nr = skb ? number_of(skb) : 0;
 	struct follow_cpu *state;
 	bool is_wanted = nr != 0;
-	__u64 *told;
+	__u32 at;
 
 	if (!was_open && !cpu->start_gate)
 		return task;
@@ -162,12 +166,14 @@ static __always_inline __u32 follow_for(struct nfg_cpu *cpu, __u32 call, void *c
 	state = follow_state();
 	if (!state)
 		return task;
-	told = &state->told[guard_of(cpu)->in_softirq & 1];
+	at = guard_of(cpu)->in_softirq & 1;
 	if (nr || !was_open)
 		state->last_skb = nr ? skb : 0;
-	if (was_open && (!nr || (*told == nr && !may_be_refused(task))))
+	if (was_open &&
+	    (!nr || (state->told[at] == nr && state->told_skb[at] == skb && !may_be_refused(task))))
 		return task;
-	*told = nr;
+	state->told[at] = nr;
+	state->told_skb[at] = skb;
 	if (!was_open)
 		task = opened_by(task, false);
 	return nr ? task | NFG_TASK_PKT : task;
@@ -252,6 +258,10 @@ static __always_inline int skb_ended(__u64 skb)
 	state = follow_state();
 	if (state && state->last_skb == skb)
 		state->last_skb = 0;
+	if (state && state->told_skb[0] == skb)
+		state->told_skb[0] = SKB_GONE;
+	if (state && state->told_skb[1] == skb)
+		state->told_skb[1] = SKB_GONE;
 	ALWAYS(*nr) = 0;
 	bpf_map_delete_elem(&followed, &skb);
 	return 0;

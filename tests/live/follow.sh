@@ -419,6 +419,38 @@ test_wireguard()
 	no_tunnel
 }
 
+# first_seen WHERE: how many packets the table of the stages has there
+first_seen()
+{
+	awk -F, -v where="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["first_seen"] == where { cnt = $at["packets"] } END { print cnt + 0 }' out
+}
+
+# The stages of three datagrams, each sent in two fragments, which the router puts together for its NAT, and cuts again: by
+# their number, the second ones are parts of the first, and have their beginning. Without, those of the router are seen at a
+# device.
+test_stages()
+{
+	network
+	/bin/ip -n near link set n1 mtu 576
+	PORT=7000 /bin/ip netns exec far workload bound 100 & # else an answer says that there is none
+	stray="$stray $!"
+	# shellcheck disable=SC2016
+	RUN="BYTES=1000 PORT=7000 TO=10.2.0.2 $near workload udp-to 3; sleep 1"
+	export RUN
+	for track in '' --track; do
+		# shellcheck disable=SC2016,SC2248
+		expect 0 stages netfgraph latency --by stage --packet 'udp dst port 7000' $track --format csv -o out \
+			-- sh -c 'eval "$RUN"' 2>err
+		cat out
+		seen="$(first_seen sent) $(first_seen middle) $(first_seen copy)"
+		case $track in
+		'') [ "$seen" = '6 3 0' ] || fail "6 parts of what was sent, and 3 at a device: $seen" ;;
+		*) [ "$seen" = '3 0 6' ] || fail "3 datagrams, 6 parts of them: $seen" ;;
+		esac
+	done
+}
+
 # TCP's large packets are cut here, before a device that cannot: a tunnel to far of numbered GRE.
 test_segments()
 {
@@ -454,4 +486,4 @@ test_segments()
 	expect_none_left
 }
 
-run_tests dnat ends rules whole wireguard segments -- flows graphs recorded tunnels fragments fragments6
+run_tests dnat ends rules whole wireguard segments -- flows graphs recorded tunnels fragments fragments6 stages

@@ -146,6 +146,149 @@ TEST(packets_in_flight_are_told_apart)
 	      sums->stages[STAGE_QDISC].max == 290 * US);
 }
 
+/* Two segments that the queue of a device cuts out of one packet: each has its times, and it is no third packet. */
+TEST(a_part_has_the_times_of_the_packet_with_its_number)
+{
+	static const struct step segments[] = {
+		E(1, 0, 0, "tcp_sendmsg", "sk=0xa"),
+		L(1, 1, 10, 1, "__dev_queue_xmit", "skb=0x1, pkt=7"),
+		R(1, 0, 30, 30, "tcp_sendmsg"),
+		L(3, 0, 100, 5, "dev_hard_start_xmit", "first=0x2, dev=0x9, pkt=7"),
+		L(3, 0, 120, 5, "dev_hard_start_xmit", "first=0x3, dev=0x9, pkt=7"),
+		L(3, 0, 130, 1, "consume_skb", "skb=0x1, pkt=7"),
+	};
+
+	begin();
+	FEED(segments, 0);
+	end();
+	check_sums("socket 2*20 qdisc 2*200 driver 2*10 total 2*230");
+	CHECK(sums->packet_cnt == 3 && sums->begin_cnts[STAGES_SENT] == 1 &&
+	      sums->begin_cnts[STAGES_COPY] == 2 && !sums->begin_cnts[STAGES_MIDDLE]);
+	CHECK(sums->end_cnts[STAGES_COPIED][STAGE_QDISC] == 1 &&
+	      sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
+}
+
+/* The first part goes on before the second is sent: what the first had before is of both. */
+TEST(a_part_has_the_times_before_the_other_went_on)
+{
+	static const struct step fragments[] = {
+		E(1, 0, 1, "udp_sendmsg", "sk=0xa"),
+		E(1, 1, 10, "ip_send_skb", "skb=0x1, pkt=7"),
+		E(1, 2, 21, "__dev_queue_xmit", "skb=0x1"),
+		E(1, 3, 23, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		L(1, 4, 24, 4, "veth_xmit", "skb=0x1"),
+		R(1, 3, 30, 7, "dev_hard_start_xmit"),
+		R(1, 2, 32, 11, "__dev_queue_xmit"),
+		L(1, 2, 41, 5, "__dev_queue_xmit", "skb=0x2, pkt=7"),
+		R(1, 1, 50, 40, "ip_send_skb"),
+		R(1, 0, 60, 59, "udp_sendmsg"),
+		L(3, 0, 101, 5, "dev_hard_start_xmit", "first=0x2, dev=0x9, pkt=7"),
+	};
+
+	begin();
+	FEED(fragments, 0);
+	end();
+	/* the first: 20, 2, 5 to veth's return; the second: 40, 60, 5 */
+	check_sums("socket 2*60 qdisc 2*62 driver 2*10 total 1*105");
+	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_SENT] == 1 &&
+	      sums->begin_cnts[STAGES_COPY] == 1);
+}
+
+/* A router cuts it again: the second part has what the first had before it came to the second queue. */
+TEST(a_part_has_the_times_of_two_passes)
+{
+	static const struct step router[] = {
+		L(1, 0, 1, 1, "__dev_queue_xmit", "skb=0x1, pkt=7"),
+		E(1, 0, 11, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		L(1, 1, 12, 4, "veth_xmit", "skb=0x1"),
+		R(1, 0, 17, 6, "dev_hard_start_xmit"),
+		E(3, 0, 26, "ip_rcv", "skb=0x1, pkt=7"),
+		L(3, 1, 36, 2, "__dev_queue_xmit", "skb=0x1"),
+		L(3, 1, 40, 3, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		L(3, 1, 46, 2, "__dev_queue_xmit", "skb=0x2, pkt=7"),
+		L(3, 1, 50, 5, "dev_hard_start_xmit", "first=0x2, dev=0x9"),
+		R(3, 0, 60, 34, "ip_rcv"),
+	};
+
+	begin();
+	FEED(router, 0);
+	end();
+	/* the first: qdisc 10 + 4, driver 5 + 3, softirq 10, protocol 10; the second: 10 + 4, 5 + 5, 10, 20 */
+	check_sums("qdisc 2*28 driver 2*18 softirq 2*20 protocol 2*30");
+	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_MIDDLE] == 1 &&
+	      sums->begin_cnts[STAGES_COPY] == 1);
+	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
+}
+
+/* Of the two packets with the number, the copy is of the one that the callers have. */
+TEST(a_copy_is_of_the_packet_that_a_caller_has)
+{
+	static const struct step flood[] = {
+		E(3, 0, 0, "ip_rcv", "skb=0x1, pkt=7"),
+		L(3, 1, 10, 1, "__dev_queue_xmit", "skb=0x2, pkt=7"),
+		L(3, 1, 20, 1, "__dev_queue_xmit", "skb=0x3, pkt=7"),
+		R(3, 0, 30, 30, "ip_rcv"),
+		L(3, 0, 40, 1, "ip_rcv", "skb=0x2, pkt=7"), /* by an untraced driver */
+		E(4, 0, 50, "udp_recvmsg", "sk=0xb"),
+		L(4, 1, 60, 5, "skb_consume_udp", "sk=0xb, skb=0x1, pkt=7"),
+		R(4, 0, 70, 20, "udp_recvmsg"),
+	};
+
+	begin();
+	FEED(flood, 0);
+	end();
+	CHECK(sums->packet_cnt == 3 && sums->begin_cnts[STAGES_RECEIVED] == 1 &&
+	      sums->begin_cnts[STAGES_COPY] == 2);
+	CHECK(sums->end_cnts[STAGES_READ][STAGE_WAKEUP] == 1);
+	CHECK(sums->mixed_cnts[STAGE_QDISC][STAGE_SOFTIRQ] == 1);
+	CHECK(sums->end_cnts[STAGES_OPEN][STAGE_QDISC] == 1 &&
+	      sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL] == 1);
+}
+
+/* The address alone says that these are one packet, which waited in the stack for a second. */
+TEST(packets_of_two_numbers_at_one_address_are_two)
+{
+	static const struct step two[] = {
+		E(1, 0, 0, "udp_sendmsg", "sk=0xa"),
+		L(1, 1, 10, 1, "ip_send_skb", "skb=0x1, pkt=7"),
+		R(1, 0, 30, 30, "udp_sendmsg"),
+		E(1, 0, 1000000, "udp_sendmsg", "sk=0xa"),
+		L(1, 1, 1000010, 1, "__dev_queue_xmit", "skb=0x1, pkt=8"),
+		R(1, 0, 1000030, 30, "udp_sendmsg"),
+	};
+
+	begin();
+	FEED(two, 0);
+	end();
+	check_sums("socket 1*10");
+	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_SENT] == 2);
+	CHECK(sums->end_cnts[STAGES_UNSEEN][STAGE_SOCKET] == 1 &&
+	      sums->end_cnts[STAGES_OPEN][STAGE_QDISC] == 1);
+}
+
+/* A device without a known receiver hands the packet to this host: by its address it would be a second packet. */
+TEST(a_packet_with_its_number_is_the_same_behind_a_device)
+{
+	static const struct step tunnel[] = {
+		E(1, 0, 0, "udp_sendmsg", "sk=0xa"),
+		L(1, 1, 10, 1, "__dev_queue_xmit", "skb=0x1, pkt=7"),
+		L(1, 1, 20, 10, "dev_hard_start_xmit", "first=0x1, dev=0x9"),
+		R(1, 0, 30, 30, "udp_sendmsg"),
+		L(3, 0, 50, 1, "napi_gro_receive", "skb=0x1, pkt=7"),
+		L(3, 0, 60, 1, "kfree_skb", "skb=0x1, pkt=7"),
+		L(3, 0, 90, 1, "ip_rcv", "skb=0x1, pkt=8"),
+	};
+
+	begin();
+	FEED(tunnel, 0);
+	end();
+	check_sums("socket 1*10 qdisc 1*10 driver 1*10 softirq 1*20");
+	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_SENT] == 1 &&
+	      sums->begin_cnts[STAGES_RECEIVED] == 1);
+	CHECK(sums->end_cnts[STAGES_FREED][STAGE_PROTOCOL] == 1 &&
+	      sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL] == 1);
+}
+
 /* A bond: two queues and two drivers, one in the other; the parts of a stage add up. */
 TEST(stacked_devices_add_up)
 {

@@ -143,6 +143,7 @@ static const struct {
 			      "sent in no traced call: socket and total are not counted" },
 	[STAGES_RECEIVED] = { "received", "received from a device" },
 	[STAGES_MIDDLE] = { "middle", "at a device: total is not counted" },
+	[STAGES_COPY] = { "copy", "a copy or a part of a packet seen before, with its times" },
 };
 
 static const struct {
@@ -156,6 +157,8 @@ static const struct {
 	[STAGES_UNSEEN] = { "unseen", "not seen again after", true },
 	[STAGES_OPEN] = { "open", "when the trace ended, in", true },
 	[STAGES_LOST] = { "lost", "when events were lost, in", true },
+	[STAGES_COPIED] = { "copied", "freed, but copies or parts went on, which have its times",
+			    false },
 };
 
 const char *stage_name(enum stage stage)
@@ -306,11 +309,18 @@ int stages_put(const struct stages_sums *sums, struct tablew *w)
 /* The way of a packet. Each address of an skb has one packet at a time. */
 struct way {
 	uint64_t skb;
+	uint64_t nr; /* the packet's number (--track), which its copies have, too; 0: not known */
 	uint64_t begin_ns;
 	uint64_t mark_ns; /* since when it is in @stage */
 	uint64_t
 		wake_ns; /* in WAKEUP: the previous mark, in case no reader is woken for this packet */
 	uint64_t spent_ns[STAGE_CNT];
+	struct entry {
+		uint64_t at_ns;     /* when it came there last; 0: never */
+		uint64_t before_ns; /* the time before; 0: it was the first */
+		uint64_t spent_ns;  /* there, until then */
+		bool was_seen;      /* in @seen then */
+	} entries[STAGE_CNT];
 	uint32_t reader_task;
 	uint32_t reader_depth;
 	uint8_t stage;
@@ -323,6 +333,8 @@ struct way {
 	bool is_freed;   /* unless a call around that has it continues with it */
 	bool is_reading; /* until the reader returns */
 	bool is_done;
+	bool has_start;  /* the start of its first stage is known */
+	bool has_copies; /* which have its times, and go on */
 };
 
 struct stages {
@@ -331,8 +343,10 @@ struct stages {
 	struct way *ways;
 	size_t way_cnt;
 	size_t way_cap;
-	struct hash index; /* of ways, by skb */
-	uint32_t *reading; /* ways whose readers have not returned */
+	struct hash index;   /* of ways, by skb */
+	struct hash numbers; /* of those with a number, by it */
+	uint64_t nr;         /* of the call's packet; 0: not known */
+	uint32_t *reading;   /* ways whose readers have not returned */
 	size_t reading_cnt;
 	size_t reading_cap;
 	struct stages_known known;
@@ -386,6 +400,19 @@ static struct way *way_of(const struct stages *st, uint64_t skb)
 	return NULL;
 }
 
+/* Whether the call's packet is @way's, by its number. Copies have it, too, but each at its own address. */
+static bool has_number_of(const struct stages *st, const struct way *way)
+{
+	return st->nr && way->nr == st->nr;
+}
+
+/* Whether the call's packet is certainly @way's, which has the same address. */
+static bool is_same(const struct stages *st, const struct way *way, const struct calltask *task,
+		    const struct call *call)
+{
+	return way && (has_number_of(st, way) || is_inside(task, call));
+}
+
 /* The packet of this call, if it can be the one that was seen before; NULL: none was, or it is another. */
 static struct way *live_way(struct stages *st, const struct calltask *task, const struct call *call)
 {
@@ -393,7 +420,7 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 
 	if (!way || way->is_done)
 		return NULL;
-	if (way->is_freed && !is_inside(task, call))
+	if (way->is_freed && !is_same(st, way, task, call))
 		return NULL;
 	way->is_freed = false; /* it had another user, too */
 	return way;
@@ -403,15 +430,18 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 {
 	const uint8_t known = way->seen & (uint8_t)~way->mixed;
 
+	way->is_done = true;
+	if (way->has_copies && (end == STAGES_FREED || end == STAGES_UNSEEN)) {
+		st->sums.end_cnts[STAGES_COPIED][way->stage]++;
+		return;
+	}
 	st->sums.end_cnts[end][way->stage]++;
 	for (int i = 0; i < STAGE_CNT; i++) {
 		if (known & BIT(i))
 			stages_fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
 	}
-	if ((end == STAGES_READ || end == STAGES_LEFT) &&
-	    (way->begin == STAGES_SENT || way->begin == STAGES_RECEIVED))
+	if ((end == STAGES_READ || end == STAGES_LEFT) && way->has_start)
 		stages_fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
-	way->is_done = true;
 }
 
 /* Settle a packet that is not seen again: as left or freed if that is known, else as @end. */
@@ -422,36 +452,6 @@ static void settle_as(struct stages *st, struct way *way, enum stages_end end)
 			      way->is_away    ? STAGES_LEFT
 			      : way->is_freed ? STAGES_FREED
 					      : end);
-}
-
-/* NULL: no memory */
-static struct way *open_way(struct stages *st, const struct call *call, enum stages_begin begin,
-			    enum stage stage, uint64_t begin_ns)
-{
-	struct way *way = way_of(st, call->user_ns);
-
-	if (way) {
-		settle_as(st, way, STAGES_UNSEEN);
-	} else {
-		if (VEC_RESERVE(st->ways, st->way_cap, st->way_cnt + 1) ||
-		    hash_add(&st->index, hash_u64(call->user_ns), (uint32_t)st->way_cnt)) {
-			st->failed = true;
-			return NULL;
-		}
-		way = &st->ways[st->way_cnt++];
-	}
-	*way = (struct way){
-		.skb = call->user_ns,
-		.begin_ns = begin_ns,
-		.mark_ns = begin_ns,
-		.stage = (uint8_t)stage,
-		.begin = (uint8_t)begin,
-	};
-	if (begin == STAGES_UNCALLED)
-		way->mixed = BIT(STAGE_SOCKET);
-	st->sums.packet_cnt++;
-	st->sums.begin_cnts[begin]++;
-	return way;
 }
 
 /* Whether @next follows @stage if every function between them was traced. */
@@ -494,6 +494,177 @@ static void enter(struct stages *st, struct way *way, enum stage next, uint64_t 
 	spend(way, way->stage, now_ns);
 	way->stage = (uint8_t)next;
 	way->level = 0;
+	way->entries[next] = (struct entry){
+		.at_ns = now_ns,
+		.before_ns = way->entries[next].at_ns,
+		.spent_ns = way->spent_ns[next],
+		.was_seen = way->seen & BIT(next),
+	};
+}
+
+/* The ways of a number are found by it. */
+static void number_way(struct stages *st, struct way *way, uint64_t nr)
+{
+	const uint32_t item = (uint32_t)(way - st->ways);
+
+	if (way->nr == nr)
+		return;
+	if (way->nr)
+		hash_remove(&st->numbers, hash_u64(way->nr), item);
+	way->nr = nr;
+	if (nr)
+		stages_fail(st, hash_add(&st->numbers, hash_u64(nr), item));
+}
+
+/* The way for the call's skb, without anything in it; NULL: no memory. */
+static struct way *fresh_way(struct stages *st, const struct call *call)
+{
+	struct way *way = way_of(st, call->user_ns);
+
+	if (way) {
+		settle_as(st, way, STAGES_UNSEEN);
+		number_way(st, way, 0);
+	} else {
+		if (VEC_RESERVE(st->ways, st->way_cap, st->way_cnt + 1) ||
+		    hash_add(&st->index, hash_u64(call->user_ns), (uint32_t)st->way_cnt)) {
+			st->failed = true;
+			return NULL;
+		}
+		way = &st->ways[st->way_cnt++];
+	}
+	*way = (struct way){ .skb = call->user_ns };
+	return way;
+}
+
+/* NULL: no memory */
+static struct way *open_way(struct stages *st, const struct call *call, enum stages_begin begin,
+			    enum stage stage, uint64_t begin_ns)
+{
+	struct way *way = fresh_way(st, call);
+
+	if (!way)
+		return NULL;
+	way->begin_ns = begin_ns;
+	way->mark_ns = begin_ns;
+	way->stage = (uint8_t)stage;
+	way->begin = (uint8_t)begin;
+	way->entries[stage].at_ns = begin_ns;
+	way->has_start = begin == STAGES_SENT || begin == STAGES_RECEIVED;
+	if (begin == STAGES_UNCALLED)
+		way->mixed = BIT(STAGE_SOCKET);
+	number_way(st, way, st->nr);
+	st->sums.packet_cnt++;
+	st->sums.begin_cnts[begin]++;
+	return way;
+}
+
+/* Undo that @way is and was in @stage since it came there last. */
+static void leave_out(struct way *way, enum stage stage)
+{
+	const struct entry *entry = &way->entries[stage];
+
+	way->spent_ns[stage] = entry->spent_ns;
+	if (!entry->was_seen) {
+		way->seen &= (uint8_t)~BIT(stage);
+		way->mixed &= (uint8_t)~BIT(stage);
+	}
+}
+
+/*
+ * What a copy of @origin, which comes to @stage now, has of its way. The origin may have gone on meanwhile, in any case
+ * if it came to that stage after @since_ns: then it is what the origin had before. Return: false: that is not known.
+ */
+static bool way_until(const struct way *origin, enum stage stage, uint64_t since_ns,
+		      struct way *copy)
+{
+	const struct entry *entries = origin->entries;
+	int last = -1;
+
+	*copy = *origin;
+	if (!origin->is_away && (!entries[stage].at_ns || entries[stage].at_ns < since_ns) &&
+	    (origin->stage == stage || stages_follows(origin->stage, stage)))
+		return true;
+	for (int i = 0; i < STAGE_CNT; i++) {
+		if (i != (int)stage && entries[i].at_ns &&
+		    entries[i].at_ns <= entries[stage].at_ns &&
+		    (last < 0 || entries[i].at_ns >= entries[last].at_ns))
+			last = i;
+	}
+	if (last < 0 || !stages_follows((enum stage)last, stage))
+		return false;
+	for (int i = 0; i < STAGE_CNT; i++) {
+		if (i != (int)stage && i != last && entries[i].at_ns <= entries[last].at_ns)
+			continue;
+		if (i != last && entries[i].before_ns > entries[last].at_ns)
+			return false; /* there twice since */
+		leave_out(copy, (enum stage)i);
+		if (i != last)
+			copy->entries[i] = (struct entry){ .at_ns = entries[i].before_ns };
+	}
+	copy->stage = (uint8_t)last;
+	copy->mark_ns = entries[last].at_ns;
+	return true;
+}
+
+/*
+ * The packet that the call's packet, which is in @stage, is a copy or a part of: the same number at another address. A
+ * caller has it, or it was the last to come so far. NULL: none that was seen. @copy: see way_until.
+ */
+static struct way *origin_of(const struct stages *st, const struct calltask *task,
+			     const struct call *call, enum stage stage, struct way *copy)
+{
+	struct way *best = NULL;
+	struct way tried;
+
+	for (uint32_t i = call->depth; st->nr && i-- > 0;) {
+		struct way *way = way_of(st, task->calls[i].user_ns);
+
+		if (way && !way->is_done && has_number_of(st, way) && way->skb != call->user_ns)
+			return way_until(way, stage, task->calls[i].begin_ns, copy) ? way : NULL;
+	}
+	for (uint32_t at = 0, item;
+	     st->nr && hash_next(&st->numbers, hash_u64(st->nr), &at, &item);) {
+		struct way *way = &st->ways[item];
+
+		if (way->is_done || way->is_away || !has_number_of(st, way) ||
+		    way->skb == call->user_ns || (best && way->mark_ns <= best->mark_ns) ||
+		    !way_until(way, stage, UINT64_MAX, &tried))
+			continue;
+		best = way;
+		*copy = tried;
+	}
+	return best;
+}
+
+/* Return: the way of the call's packet, which comes to @stage and is a copy; NULL: it is none, or no memory. */
+static struct way *arrive_copy(struct stages *st, const struct calltask *task,
+			       const struct call *call, enum stage stage)
+{
+	struct way copy;
+	struct way *way = origin_of(st, task, call, stage, &copy);
+
+	if (!way)
+		return NULL;
+	way->has_copies = true;
+	way = open_way(st, call, STAGES_COPY, stage, call->begin_ns);
+	if (!way)
+		return NULL;
+	copy.skb = way->skb;
+	copy.begin = STAGES_COPY;
+	copy.is_local = copy.is_away = copy.is_freed = copy.is_reading = copy.has_copies = false;
+	*way = copy;
+	if (way->stage != stage)
+		enter(st, way, stage, call->begin_ns);
+	return way;
+}
+
+/* A packet where it was not before, in @stage: a copy, if its number tells, or one that begins here, as @begin. */
+static struct way *arrive(struct stages *st, const struct calltask *task, const struct call *call,
+			  enum stages_begin begin, enum stage stage)
+{
+	struct way *way = arrive_copy(st, task, call, stage);
+
+	return way || st->failed ? way : open_way(st, call, begin, stage, call->begin_ns);
 }
 
 /* ---- steps ---- */
@@ -520,12 +691,14 @@ static void step_queue(struct stages *st, const struct calltask *task, const str
 	struct way *way = live_way(st, task, call);
 	const struct call *sender;
 
-	if (way && (way->stage == STAGE_SOCKET || is_inside(task, call))) {
+	if (way && (way->stage == STAGE_SOCKET || is_same(st, way, task, call))) {
 		way->is_away = false;
 		if (way->stage != STAGE_QDISC)
 			enter(st, way, STAGE_QDISC, call->begin_ns);
 		return;
 	}
+	if (arrive_copy(st, task, call, STAGE_QDISC))
+		return;
 	sender = sender_of(st, task, call);
 	way = open_way(st, call, sender ? STAGES_SENT : STAGES_MIDDLE,
 		       sender ? STAGE_SOCKET : STAGE_QDISC,
@@ -538,15 +711,16 @@ static void step_drive(struct stages *st, const struct calltask *task, const str
 		       const struct stages_func *func)
 {
 	struct way *way = live_way(st, task, call);
-	const bool inside = way && is_inside(task, call);
+	const bool inside = is_same(st, way, task, call);
 
 	if (way && way->is_away) { /* the driver had no room: it was queued again */
 		spend(way, STAGE_QDISC, call->begin_ns);
 		way->is_away = false;
 	} else if (way && (way->stage <= STAGE_QDISC || (inside && way->stage > STAGE_DRIVER))) {
+		way->is_local = false; /* as the device that it came from may have been */
 		enter(st, way, STAGE_DRIVER, call->begin_ns);
 	} else if (!inside) {
-		way = open_way(st, call, STAGES_MIDDLE, STAGE_DRIVER, call->begin_ns);
+		way = arrive(st, task, call, STAGES_MIDDLE, STAGE_DRIVER);
 	}
 	if (way)
 		way->is_local |= func->is_local;
@@ -572,12 +746,13 @@ static void step_backlog(struct stages *st, const struct calltask *task, const s
 {
 	struct way *way = live_way(st, task, call);
 
-	if (way && is_inside(task, call)) {
+	if (is_same(st, way, task, call)) {
+		way->is_away = false;
 		if (way->stage != STAGE_SOFTIRQ)
 			enter(st, way, STAGE_SOFTIRQ, call->begin_ns);
 		return;
 	}
-	open_way(st, call, STAGES_RECEIVED, STAGE_SOFTIRQ, call->begin_ns);
+	arrive(st, task, call, STAGES_RECEIVED, STAGE_SOFTIRQ);
 }
 
 /* The wake-up was of others, such as those that watch the device: the packet is still in the stack. */
@@ -592,14 +767,20 @@ static void step_receive(struct stages *st, const struct calltask *task, const s
 			 const struct stages_func *func)
 {
 	struct way *way = live_way(st, task, call);
-	const bool inside = way && is_inside(task, call);
+	const bool inside = is_same(st, way, task, call);
 
+	if (inside && way->is_away) { /* its device handed it to this host after all */
+		way->is_away = false;
+		way->stage = STAGE_SOFTIRQ;
+	}
 	if (way && (way->stage == STAGE_SOFTIRQ || (inside && way->stage == STAGE_DRIVER)))
 		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
 	else if (inside && way->stage == STAGE_WAKEUP && func->level > way->level)
 		step_back(way);
+	else if (way && has_number_of(st, way) && way->stage < STAGE_DRIVER)
+		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
 	else if (!inside && (!way || way->stage != STAGE_PROTOCOL || func->level <= way->level))
-		way = open_way(st, call, STAGES_RECEIVED, STAGE_PROTOCOL, call->begin_ns);
+		way = arrive(st, task, call, STAGES_RECEIVED, STAGE_PROTOCOL);
 	if (way && func->level > way->level)
 		way->level = func->level;
 }
@@ -691,16 +872,32 @@ static bool is_driver(struct stages *st, const struct calltask *task, const stru
 	       memmem(call->sym->name.ptr, call->sym->name.len, "xmit", 4);
 }
 
+/*
+ * The number of the call's packet, if the call tells it: the memory of the packet that was there, with another number,
+ * has been used again.
+ */
+static void take_number(struct stages *st, struct way *way)
+{
+	if (!st->nr || !way || way->is_done)
+		return;
+	if (way->nr && way->nr != st->nr)
+		settle_as(st, way, STAGES_UNSEEN);
+	else
+		number_way(st, way, st->nr);
+}
+
 static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct stages *st = ctx;
 	const struct stages_func *func = func_of(st, call->sym);
 
 	call->user_ns = skb_of(call, func);
+	st->nr = call_packet(call);
 	if (func->step == STEP_WAKE)
 		step_wake(st, task, call);
 	if (!call->user_ns)
 		return;
+	take_number(st, way_of(st, call->user_ns));
 	if (func->step == STEP_SEND)
 		step_send(st, task, call, func);
 	else if (func->step == STEP_QUEUE)
@@ -762,6 +959,7 @@ void stages_free(struct stages *st)
 	hist_release(&st->sums.total);
 	calltree_free(st->tree);
 	hash_release(&st->index);
+	hash_release(&st->numbers);
 	free(st->ways);
 	free(st->reading);
 	free(st->known.funcs);
@@ -773,6 +971,7 @@ static void settle_all(struct stages *st, enum stages_end end)
 	for (size_t i = 0; i < st->way_cnt; i++)
 		settle_as(st, &st->ways[i], end);
 	hash_clear(&st->index);
+	hash_clear(&st->numbers);
 	st->way_cnt = 0;
 	st->reading_cnt = 0;
 }
@@ -962,21 +1161,13 @@ static int object_step(struct packetflow *pf, const struct calltask *task, struc
 	return 0;
 }
 
-/* The packet's number (--track); 0: none. Functions of nftables have a pointer of that name. */
-static uint64_t packet_number(const struct call *call)
-{
-	const struct value *arg = call_arg(call, "pkt");
-
-	return arg && arg->kind == VALUE_INT ? arg->number : 0;
-}
-
 /* The arrows of a packet's number (--track), which no others have. */
 #define FLOW_OF_NUMBER (UINT64_C(1) << 63)
 
 int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
 		    struct packetflow_step *out)
 {
-	const uint64_t nr = packet_number(call);
+	const uint64_t nr = call_packet(call);
 	int err;
 
 	*out = (struct packetflow_step){ 0 };

@@ -16,7 +16,8 @@
  *
  * The table has the time that packets spent in each stage of the network stack, from rows whose calls have arguments.
  *
- * A packet is followed from function to function by the address of its skb. Each function of the table in stages.c
+ * A packet is followed from function to function by the address of its skb and, where calls have it, by its number
+ * (--track), which a copy has, too. Each function of the table in stages.c
  * that begins a stage ends the previous one, so the stages of a packet add up to its total. Other cases (a stage
  * whose functions were not traced, a clone, a segment, a packet merged into another) are counted separately, and
  * their time is in no stage. The kernel reuses an skb's memory: a function that no packet in that stage can reach
@@ -40,6 +41,7 @@ enum stages_begin {
 	STAGES_UNCALLED, /* being sent, but in no such call */
 	STAGES_RECEIVED,
 	STAGES_MIDDLE, /* at a device */
+	STAGES_COPY, /* by its number, a copy of one that was seen, or a part: it has that one's times */
 	STAGES_BEGIN_CNT,
 };
 
@@ -51,6 +53,7 @@ enum stages_end {
 	STAGES_UNSEEN, /* its memory was reused */
 	STAGES_OPEN,   /* still in the stack when the trace ended */
 	STAGES_LOST,   /* still in the stack when events were lost */
+	STAGES_COPIED, /* freed or unseen, but its copies go on, so that its times are in theirs */
 	STAGES_END_CNT,
 };
 

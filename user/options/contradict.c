@@ -70,7 +70,9 @@ static const char *formatopts_contradiction(const struct opts *opts)
 static const char *stageopts_contradiction(struct opts *opts)
 {
 	if (opts->latency_by != LATENCY_BY_STAGE)
-		return NULL;
+		return opts->verb == VERB_LATENCY && opts->follows
+			       ? "latency takes --track only with --by stage"
+			       : NULL;
 	if (opts->latency_funcs.cnt)
 		return "--by stage takes no functions: -T +GLOB adds some";
 	if (opts->graph_funcs.cnt || opts->presets.cnt)

@@ -455,10 +455,11 @@ const struct opt_def opt_defs[] = {
 	  "other packets. Where a packet has no IP header yet, its socket is matched: src is the local end, dst "
 	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match." },
 	{ 0, "track", NULL, FLAG(follows),
-	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LIST) | OPT_LIVE_ONLY,
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OF(VERB_LIST) | OPT_LIVE_ONLY,
 	  "With --packet: also print graphs for the clones, copies, segments and fragments of a packet that matched, "
 	  "with other addresses or ports, in a tunnel or out of it, in another network namespace. All have the "
-	  "packet's number, pkt=7, at the first call of a start function with it in a graph." },
+	  "packet's number, pkt=7, at the first call of a start function with it in a graph. With latency --by stage "
+	  "these have the times of the packet that they come from." },
 	{ 0, "slower-than", "DURATION", DURATION(starts.slower_ns), SELECTS,
 	  "Print only calls of start functions (-G, --preset; without these, outermost calls) that took at least "
 	  "this long, each with everything it called, in the order in which they returned." },

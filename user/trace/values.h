@@ -17,7 +17,7 @@ struct call_values {
 	uint64_t ret;
 	uint64_t stack;  /* NFG_VALUE_STACK; see retaddr_frame */
 	uint64_t ustack; /* see userstacks_show */
-	uint64_t pkt;    /* number of the followed packet; 0: none, or as before in this tree */
+	uint64_t pkt;    /* number of the followed packet; 0: none, or as the last in this tree */
 	struct nfg_packet packet;
 	uint64_t shown[1 + NFG_SHOWN_WORDS]; /* states of members, and their words */
 	uint8_t arg_cnt;
