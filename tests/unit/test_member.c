@@ -332,12 +332,13 @@ TEST(members_are_read_as_c_reads_them)
 		"skb.box.inner == 12; skb.devs[1].ifindex == 44; number[0] == -8; number[1] == 16; "
 		"retval.len == 1500; retval->dev->ifindex == 3; skb.dev != 0; skb.next == 0; "
 		"skb.len == 1500 && plain == 77 && skb.dev.ifindex == 3; "
+		"skb.sk.sk_state == TCP_CLOSE; skb.sk->sk_state != TCP_ESTABLISHED; "
 		"!(skb.len == 1 || skb.sk.protocol == 17)")
 		check_matches(text, true);
 	EACH_PART(text,
 		  "skb.len != 1500; skb.small > 0; skb.type == 6; skb.sign > 0; skb.cb[1] == 3; "
 		  "skb.state == STATE_DOWN; skb.dev.ifindex > 3; skb.sk:big_sock.cwnd == 11; "
-		  "skb.len == 1500 && plain == 78; skb.dev == 0")
+		  "skb.len == 1500 && plain == 78; skb.dev == 0; skb.sk.sk_state == TCP_LISTEN")
 		check_matches(text, false);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/suggest.h"
 #include "base/vec.h"
+#include "filter/shown.h"
 #include "kernel/kbtf.h"
 #include "kernel/proto.h"
 
@@ -87,7 +88,7 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 	}
 	for (size_t i = 0; node && i < filter->read_cnt; i++) {
 		if (&filter->nodes[filter->reads[i].node] == node)
-			proto_enumerators(filter->types, &filter->reads[i].type, add_text, &near);
+			proto_enumerators(filter->types, &filter->reads[i].names, add_text, &near);
 	}
 	/* spelled correctly, but an argument of other functions */
 	return near.cnt && !near.least ? "" : suggest_text(&near);
@@ -236,6 +237,9 @@ static int resolve_node(struct filter *filter, const struct filter_node *node,
 	if (node->string.ptr)
 		return !string_type(filter, node, btf, read);
 	err = prototab_type(filter->types, btf, read->member.type_id, &read->type);
+	read->names = read->type;
+	if (!err && node->path.len)
+		err = shown_named(filter->types, node->path, &read->member, false, &read->names);
 	if (err || (read->member.bytes && read->type.kind != PROTO_OTHER))
 		return err;
 	snprintf(filter->why, sizeof(filter->why), "'%.*s%.*s' is no number%s", (int)node->name.len,
@@ -295,7 +299,8 @@ int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kb
 
 /* What a comparison compares. */
 struct operand {
-	const struct proto_type *type; /* NULL: the function has no such value */
+	const struct proto_type *type;  /* NULL: the function has no such value */
+	const struct proto_type *names; /* whose values have names; often @type */
 	const struct proto_table *table;
 	const struct filter_read *read; /* NULL: the value itself */
 	uint32_t idx;
@@ -309,11 +314,13 @@ static struct operand operand_of(const struct filter *filter, const struct proto
 	struct operand op = { .table = protos, .is_ret = filter_is_retval(node->name) };
 
 	op.type = proto ? filter_find(proto, node->name, &op.idx) : NULL;
+	op.names = op.type;
 	if (!op.type || !is_behind(node))
 		return op;
 	op.read = read_of(filter, func_id, node);
 	op.table = filter->types;
 	op.type = op.read ? &op.read->type : NULL;
+	op.names = op.read ? &op.read->names : NULL;
 	return op;
 }
 
@@ -328,7 +335,7 @@ static struct text lacking(const struct filter *filter, const struct proto_table
 
 	if (op.type)
 		return node->symbol.len &&
-				       !proto_enumerator(op.table, op.type, node->symbol, &value)
+				       !proto_enumerator(op.table, op.names, node->symbol, &value)
 			       ? node->symbol
 			       : (struct text){ "", 0 };
 	if (!is_behind(node) || !proto || !filter_find(proto, node->name, &idx))
@@ -618,7 +625,7 @@ static void filter_compare(struct coder *c, const struct filter_node *node, bool
 		return;
 	}
 	yes = when ? label : new_label(c);
-	number = number_of(node, op.table, op.type);
+	number = number_of(node, op.table, op.names);
 	filter_load(c, &op);
 	if (node->op == FILTER_LESS && filter_is_wide(op.type))
 		jump_wide_less(c, number, yes);

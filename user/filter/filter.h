@@ -39,6 +39,8 @@ struct filter_read {
 	bool is_arg_probed; /* the verifier refuses to load the argument */
 	bool is_pointer;    /* of a string: to its bytes */
 	struct proto_type type;
+	struct proto_type
+		names; /* whose values have the names that it is compared with; often @type */
 	struct member member;
 };
 

@@ -182,6 +182,17 @@ static bool ends_with(struct text text, const char *end)
 	return text.len >= len && !memcmp(text.ptr + text.len - len, end, len);
 }
 
+int shown_named(struct proto_table *types, struct text path, const struct member *member,
+		bool is_fact, struct proto_type *type)
+{
+	const char *list = list_of(last_word(path), is_fact);
+
+	if (!list || member->bit_cnt ||
+	    (type->kind != PROTO_UNSIGNED && type->kind != PROTO_SIGNED))
+		return 0;
+	return tracepoint_named(types, list, type);
+}
+
 /* A number, an address, or one of a list of names. */
 static int number_type(struct proto_table *types, const struct btf *btf,
 		       const struct shown_name *name, struct shown_read *read,
@@ -189,12 +200,10 @@ static int number_type(struct proto_table *types, const struct btf *btf,
 {
 	const struct member *m = &read->member;
 	const struct text word = last_word(name->path);
-	const char *list = list_of(word, !name->name.len);
 	int err = prototab_type(types, btf, m->type_id, type);
 
-	if (!err && !m->bit_cnt && list &&
-	    (type->kind == PROTO_UNSIGNED || type->kind == PROTO_SIGNED))
-		return tracepoint_named(types, list, type);
+	if (!err)
+		err = shown_named(types, name->path, m, !name->name.len, type);
 	if (type->kind == PROTO_UNSIGNED || type->kind == PROTO_BOOL)
 		type->kind = PROTO_DECIMAL;
 	if (m->is_be && m->bytes == 4 &&

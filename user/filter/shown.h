@@ -52,6 +52,13 @@ struct shown {
 #define SHOWN_FACTS "rules"
 
 /*
+ * shown_named - make @type, that of the member @member at the end of @path, one whose values have names, if it is a number
+ * that has some: sk_state. @is_fact: of SHOWN_FACTS, whose structs are known. Return: 0 or -ENOMEM.
+ */
+int shown_named(struct proto_table *types, struct text path, const struct member *member,
+		bool is_fact, struct proto_type *type);
+
+/*
  * shown_parse - add the members of the list @text to @shown, or make it.
  *
  * Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call.
