@@ -149,8 +149,12 @@ edges()
 		row = substr(row, RLENGTH + 1)
 	}
 	match(row, /^[A-Za-z_][^ (]*/) {
-		open[cpu, depth] = substr(row, 1, RLENGTH)
-		print depth ? open[cpu, depth - 1] : "-", open[cpu, depth]
+		callee = open[cpu, depth] = substr(row, 1, RLENGTH)
+		caller = depth ? open[cpu, depth - 1] : "-"
+		# a softirq interrupts whatever runs, or is left to ksoftirqd
+		if (callee ~ /netif_receive_skb/ && caller !~ /netif_receive_skb|^br_/)
+			caller = "softirq"
+		print caller, callee
 	}' "$1" | sort | uniq -c
 }
 
