@@ -335,7 +335,7 @@ class Recording:
         if not self.flags & 64:
             return
         count = self.rng.randint(1, 6)
-        pairs = [(self.fresh(20), self.word(10) if self.rng.random() < 0.8 else b"")
+        pairs = [(self.fresh(20), self.word(10)[:55] if self.rng.random() < 0.8 else b"")
                  for _ in range(count)]
         self.file.chunk("PNTS", names(0, pairs), self.fill())
         self.points = [one[1] for one in self.add_types("FLDS", 0, count)]
