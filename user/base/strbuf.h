@@ -131,6 +131,15 @@ static inline bool text_equal(struct text a, struct text b)
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
+/* text_compare - by bytes, as memcmp(); the beginning of a text comes before it. */
+static inline int text_compare(struct text a, struct text b)
+{
+	const size_t len = a.len < b.len ? a.len : b.len;
+	const int diff = len ? memcmp(a.ptr, b.ptr, len) : 0;
+
+	return diff ? diff : (a.len > b.len) - (a.len < b.len);
+}
+
 /* text_word - cut the first word off *@words, which blanks separate. Return: the word; len 0: there was none. */
 static inline struct text text_word(const char **words)
 {
@@ -139,6 +148,14 @@ static inline struct text text_word(const char **words)
 
 	*words = at + word.len;
 	return word;
+}
+
+/* text_ends_with - whether @text has @end at its end. */
+static inline bool text_ends_with(struct text text, const char *end)
+{
+	const size_t len = strlen(end);
+
+	return text.len >= len && !memcmp(text.ptr + text.len - len, end, len);
 }
 
 /* text_has_word - whether @word is among @words, which blanks separate. */

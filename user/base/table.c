@@ -27,7 +27,7 @@ static struct content content_of(const struct tablew *w, const struct column *co
 	if (column->cell == CELL_HOST)
 		return in;
 	in.text = (struct text){ 0 };
-	in.is_known = row && (!column->needs || *(const uint64_t *)(row + column->needs));
+	in.is_known = row && column_is_known(column, row);
 	if (!in.is_known)
 		return in;
 	row += column->offset;

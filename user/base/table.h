@@ -49,6 +49,12 @@ struct column {
 	void (*put)(struct strbuf *out, const void *row); /* its text; NULL: by the cell */
 };
 
+/* column_is_known - whether @row has what the column needs for its value to be known. */
+static inline bool column_is_known(const struct column *column, const void *row)
+{
+	return !column->needs || *(const uint64_t *)((const char *)row + column->needs);
+}
+
 /* COLUMN_AT - the cell and offset of a member, for the initializer of a column. */
 #define COLUMN_AT(row, member) COLUMN_AS(COLUMN_CELL(((row *)0)->member), row, member)
 #define COLUMN_CELL(member) \

@@ -175,13 +175,6 @@ static struct text last_word(struct text path)
 	return (struct text){ path.ptr + at, path.len - at };
 }
 
-static bool ends_with(struct text text, const char *end)
-{
-	const size_t len = strlen(end);
-
-	return text.len >= len && !memcmp(text.ptr + text.len - len, end, len);
-}
-
 int shown_named(struct proto_table *types, struct text path, const struct member *member,
 		bool is_fact, struct proto_type *type)
 {
@@ -207,7 +200,7 @@ static int number_type(struct proto_table *types, const struct btf *btf,
 	if (type->kind == PROTO_UNSIGNED || type->kind == PROTO_BOOL)
 		type->kind = PROTO_DECIMAL;
 	if (m->is_be && m->bytes == 4 &&
-	    (ends_with(word, "addr") || text_equal(word, text_from("rt_gw4"))))
+	    (text_ends_with(word, "addr") || text_equal(word, text_from("rt_gw4"))))
 		type->kind = PROTO_IPV4;
 	return err;
 }

@@ -587,7 +587,7 @@ bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
 }
 
 /* Names of one address keep the file's order. */
-static int text_compare(const void *a, const void *b)
+static int ksym_text_compare(const void *a, const void *b)
 {
 	const struct ksym_text *x = a;
 	const struct ksym_text *y = b;
@@ -613,7 +613,7 @@ int ksyms_texts(const struct ksyms *ks, struct ksym_text **out, size_t *cnt)
 			(struct ksym_text){ rec->addr, ksymrec_name(rec), ksymrec_module(rec) };
 	}
 	if (!in_order) /* modules are wherever memory was free */
-		qsort(texts, *cnt, sizeof(*texts), text_compare);
+		qsort(texts, *cnt, sizeof(*texts), ksym_text_compare);
 	*out = texts;
 	return 0;
 }
