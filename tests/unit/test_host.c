@@ -44,6 +44,39 @@ TEST_ONE(clock_of_the_host,
 	 time_make("time:[4026531834]", "time:[4026532200]", "monotonic 1000 0\n"),
 	 CHECK(!host_find_clock(proc)), CHECK(clock_less_sec() == 0));
 
+static void limits_make(const char *group, const char *max, const char *current, const char *stat)
+{
+	dirs_make(text_of("%s/cg%s", base, group));
+	file_make(text_of("%s/cg%s/memory.max", base, group), max);
+	file_make(text_of("%s/cg%s/memory.current", base, group), current);
+	file_make(text_of("%s/cg%s/memory.stat", base, group), stat);
+}
+
+/* The limit of the cgroup above leaves less; what files are cached with is free. */
+TEST(memory_that_is_left)
+{
+	struct host_memory memory;
+
+	host_make();
+	dirs_make(text_of("%s/self", proc));
+	file_make(text_of("%s/self/cgroup", proc), "0::/web/shop\n");
+	limits_make("/web/shop", "max\n", "1000\n", "anon 1000\n");
+	host_memory_left(proc, text_of("%s/cg", base), &memory);
+	CHECK(memory.left_bytes == UINT64_MAX && !memory.limit_bytes);
+	limits_make("/web/shop", "9000\n", "1000\n", "anon 1000\nfile 0\n");
+	limits_make("/web", "8000\n", "7000\n",
+		    "anon 5000\nfile 2000\ninactive_file 500\nactive_file 300\n");
+	host_memory_left(proc, text_of("%s/cg", base), &memory);
+	CHECK(memory.left_bytes == 1800 && memory.limit_bytes == 8000);
+	CHECK_STR(memory.cgroup, "/web");
+	limits_make("/web", "8000\n", "9000\n", "file 0\n");
+	host_memory_left(proc, text_of("%s/cg", base), &memory);
+	CHECK(!memory.left_bytes && memory.limit_bytes == 8000);
+	file_make(text_of("%s/self/cgroup", proc), "0::/\n");
+	host_memory_left(proc, text_of("%s/cg", base), &memory);
+	CHECK(!memory.limit_bytes);
+}
+
 TEST(clock_that_cannot_be_told)
 {
 	time_make("time:[4026532200]", "time:[4026532201]", "monotonic 1000 0\n");

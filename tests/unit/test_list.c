@@ -96,6 +96,11 @@ static struct forecast some_calls(void *ctx, const struct functab *tab)
 
 static struct list_plan plan;
 
+static uint64_t some_time(void *ctx)
+{
+	return 250000;
+}
+
 /* Of the next runs, on kernel @major.@minor. */
 static void plan_for(enum attach_mode mode, const struct arch *arch, unsigned int major,
 		     unsigned int minor, uint32_t cpu_cnt)
@@ -103,6 +108,7 @@ static void plan_for(enum attach_mode mode, const struct arch *arch, unsigned in
 	shares = (struct attach_shares){ .mode = mode };
 	plan = (struct list_plan){ .shares = shares_of,
 				   .forecast = some_calls,
+				   .find_us = some_time,
 				   .arch = arch,
 				   .kernel = { major, minor },
 				   .cpu_cnt = cpu_cnt };
@@ -117,8 +123,12 @@ TEST(plan_as_data)
 
 	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
 	plan.buffer_bytes = 1 << 20;
-	strbuf_printf(&want, "web-1,2,0,0,pair,0,0,%u,%u,true,4,1048576,%u,0,28,14000,8400,47\n",
-		      2 * cost->attach_us, 2 * cost->detach_us, 2 * cost->bytes);
+	plan.self_bytes = 50 << 20;
+	strbuf_printf(
+		&want,
+		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,1048576,%u,52428800,0,28,14000,8400,47\n",
+		250000 * (1 + LIST_LOAD_TIMES) + 2 * cost->attach_us, 2 * cost->attach_us,
+		2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(TABLE_CSV, "*", want.ptr);
 	strbuf_release(&want);
@@ -133,8 +143,8 @@ TEST(data_has_a_header_in_csv_alone)
 	CHECK_STR(
 		out.ptr,
 		"host,func,module,source,chosen,reason\n"
-		"host,functions,module_functions,program_functions,attach,kprobe_functions,pair_functions,attach_us,"
-		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes,"
+		"host,functions,module_functions,program_functions,attach,kprobe_functions,pair_functions,start_us,attach_us,"
+		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,self_bytes,thread_bytes,"
 		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct\n");
 	strbuf_release(&out);
 }
@@ -151,13 +161,20 @@ TEST(plan_counts_time_and_memory)
 {
 	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
 	plan.buffer_bytes = 1 << 20;
+	plan.self_bytes = 50 << 20;
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "functions   2, 0 of them in modules\n"));
 	CHECK(strstr(out.ptr, "by          fentry and fexit, two programs for each function\n"));
 	CHECK(strstr(
 		out.ptr,
+		" s at most until tracing begins: 0.2 s to read this kernel and to choose functions, "));
+	CHECK(strstr(
+		out.ptr,
 		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
-	CHECK(strstr(out.ptr, "memory      4.0 MiB: 4 rings of 1.00 MiB, 0.0 MiB of programs\n"));
+	CHECK(strstr(
+		out.ptr,
+		"memory      54.0 MiB at most: 4 rings of 1.00 MiB, 0.0 MiB of programs, 50.0 MiB for what "
+		"is read of the kernel and for shared tables\n"));
 	CHECK(strstr(
 		out.ptr,
 		"packets     28 calls for a datagram between two sockets of this host; a million cost 14.0 s of CPU time if traced, 8.4 s if not\n"
@@ -199,7 +216,8 @@ TEST(plan_counts_pairs_beside_others)
 	plan_for(ATTACH_KPROBE, &arch_x86_64, 6, 12, 1);
 	shares.pair_option = "--filter";
 	shares.pair_cnt = 1; /* it begins the graph and has a filter */
-	strbuf_printf(&want, "web-1,2,0,0,kprobe,0,1,%u,%u,true,1,0,%u,0,28,14000,8400,47\n",
+	strbuf_printf(&want, "web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47\n",
+		      250000 * (1 + LIST_LOAD_TIMES) + pair->attach_us + kprobe->attach_us,
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');

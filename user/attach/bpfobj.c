@@ -773,6 +773,8 @@ static int load(struct bpfobj *obj)
 		err = outcalls_map(obj);
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
+	if (err == -ENOMEM)
+		policy_explain_memory(true);
 	return err;
 }
 

@@ -179,10 +179,15 @@ const char *kprofile_plan(struct kprofile_plan *plan, const struct kprofile_want
 								: NULL;
 }
 
+uint64_t kprofile_stacks_bytes(uint32_t task_cnt)
+{
+	return ((task_cnt ? task_cnt : TASK_CNT) + 1ull) * sizeof(struct nfg_stack);
+}
+
 uint64_t kprofile_bytes(const struct kprofile_plan *plan)
 {
 	return (uint64_t)plan->table_cnt * plan->func_cnt * sizeof(struct nfg_sums) +
-	       (plan->task_cnt + 1ull) * sizeof(struct nfg_stack) +
+	       kprofile_stacks_bytes(plan->task_cnt) +
 	       (uint64_t)plan->caller_cnt * plan->cpu_cnt * sizeof(struct nfg_caller_sums);
 }
 

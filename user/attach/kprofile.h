@@ -48,6 +48,9 @@ struct kprofile_host {
 const char *kprofile_plan(struct kprofile_plan *plan, const struct kprofile_want *want,
 			  uint32_t func_cnt, const struct kprofile_host *host);
 
+/* kprofile_stacks_bytes - the size of the stacks of so many tasks; 0: the default. */
+uint64_t kprofile_stacks_bytes(uint32_t task_cnt);
+
 /* kprofile_bytes - the size of @plan's maps. */
 uint64_t kprofile_bytes(const struct kprofile_plan *plan);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <time.h>
@@ -239,6 +240,21 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 	return cnt;
 }
 
+int host_processes(void (*visit)(void *ctx, uint32_t tgid), void *ctx)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			visit(ctx, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	}
+	closedir(dir);
+	return 0;
+}
+
 #define STAT_CPU_FIELD 36 /* "processor", counted from "state", after the name; proc(5) */
 
 int host_thread_stat(uint32_t tgid, uint32_t tid, struct host_thread_stat *out)
@@ -311,6 +327,59 @@ uint64_t host_memory_limit_bytes(void)
 		*strrchr(dir, '/') = '\0';
 	}
 	return least;
+}
+
+/* A number of a cgroup's file @name, alone in it, or behind @key; 0: there is none. */
+static uint64_t cgroup_number(const char *dir, const char *name, const char *key)
+{
+	FILE *file = host_open("%s/%s", dir, name);
+	const size_t len = key ? strlen(key) : 0;
+	uint64_t bytes = 0;
+	char line[128];
+
+	while (file && !bytes && fgets(line, sizeof(line), file)) {
+		if (key && (strncmp(line, key, len) != 0 || line[len] != ' '))
+			continue;
+		bytes = strtoull(line + len, NULL, 10); /* without a limit it has "max" */
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+void host_memory_left(const char *proc, const char *cgroups, struct host_memory *out)
+{
+	const size_t root_len = strlen(cgroups);
+	char dir[PATH_MAX];
+	char path[PATH_MAX];
+
+	*out = (struct host_memory){ .left_bytes = UINT64_MAX };
+	if (!host_cgroup(proc, "self", path))
+		return;
+	snprintf(dir, sizeof(dir), "%s%.*s", cgroups, (int)(sizeof(dir) - root_len - 1), path);
+	while (strlen(dir) > root_len) {
+		const uint64_t limit = cgroup_number(dir, "memory.max", NULL);
+		const uint64_t cached = cgroup_number(dir, "memory.stat", "inactive_file") +
+					cgroup_number(dir, "memory.stat", "active_file");
+		const uint64_t current = cgroup_number(dir, "memory.current", NULL);
+		const uint64_t used = current > cached ? current - cached : 0;
+		const uint64_t left = limit > used ? limit - used : 0;
+
+		if (limit && left < out->left_bytes) {
+			out->left_bytes = left;
+			out->limit_bytes = limit;
+			snprintf(out->cgroup, sizeof(out->cgroup), "%.*s",
+				 (int)sizeof(out->cgroup) - 1, dir + root_len);
+		}
+		*strrchr(dir, '/') = '\0';
+	}
+}
+
+uint64_t host_peak_bytes(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss << 10;
 }
 
 /* @have: such as 6, 12, 118; 0 if unknown. Return: how many numbers the version has. */

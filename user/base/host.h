@@ -58,6 +58,9 @@ int host_find_clock(const char *proc);
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
+/* host_processes - call @visit with every process id in /proc, as it is there. Return: 0 or -errno. */
+int host_processes(void (*visit)(void *ctx, uint32_t tgid), void *ctx);
+
 /* A thread's state in /proc. */
 struct host_thread_stat {
 	char state;   /* R: it runs, or could */
@@ -81,6 +84,19 @@ uint64_t host_memory_bytes(void);
 
 /* host_memory_limit_bytes - host_memory_bytes, or the limit of our cgroup (v2) and those above it, if that is lower. */
 uint64_t host_memory_limit_bytes(void);
+
+/* The cgroup (v2) whose memory limit leaves least to us. */
+struct host_memory {
+	uint64_t left_bytes;  /* up to the limit, counting as free what files are cached with */
+	uint64_t limit_bytes; /* memory.max; 0: neither our cgroup nor one above it has a limit */
+	char cgroup[256];     /* its path, cut to fit */
+};
+
+/* host_memory_left - look at our cgroup and those above it, in the file systems @proc and @cgroups, in a host /proc and /sys/fs/cgroup. */
+void host_memory_left(const char *proc, const char *cgroups, struct host_memory *out);
+
+/* host_peak_bytes - the most memory that this process has had at a time. */
+uint64_t host_peak_bytes(void);
 
 /* host_cpu_time_ns - CPU time that this process has used. */
 uint64_t host_cpu_time_ns(void);

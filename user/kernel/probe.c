@@ -16,6 +16,7 @@
 #include <linux/capability.h>
 
 #include "base/arch.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/privdrop.h"
 #include "kernel/release.h"
@@ -403,6 +404,23 @@ static void explain_files(void)
 		"each function takes up to four: trace fewer (--max-funcs), raise it (ulimit -Hn) or grant CAP_SYS_RESOURCE");
 }
 
+void policy_explain_memory(bool rings_help)
+{
+	struct host_memory memory;
+
+	host_memory_left("/proc", "/sys/fs/cgroup", &memory);
+	if (memory.limit_bytes)
+		log_hint(
+			"memory.max of the cgroup %s allows %" PRIu64 " MiB, of which %" PRIu64
+			" are left: raise it, %srun netfgraph in another cgroup (systemd-run --scope)%s",
+			memory.cgroup, memory.limit_bytes >> 20, memory.left_bytes >> 20,
+			rings_help ? "" : "or ",
+			rings_help ? ", or make rings smaller (--buffer-size)" : "");
+	else
+		log_hint(
+			"'netfgraph list --plan' shows how much a trace needs; smaller rings (--buffer-size) and fewer functions need less");
+}
+
 static void explain_refusal(void)
 {
 	const char *lacking = lacking_caps();
@@ -440,6 +458,9 @@ void policy_explain(int err)
 		explain_refusal();
 	} else if (err == -EMFILE) {
 		explain_files();
+	} else if (err == -ENOMEM) {
+		log_error("the kernel has no memory for the tracing programs");
+		policy_explain_memory(true);
 	} else if (policy_is_confidential()) {
 		log_error(
 			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");

@@ -61,6 +61,13 @@ bool probe_attach(enum attach_mode mode, uint32_t btf_id);
  */
 void policy_explain(int err);
 
+/*
+ * policy_explain_memory - a hint for what found no memory: the limit that leaves least, if a cgroup has one.
+ *
+ * @rings_help: name --buffer-size: smaller rings may be enough.
+ */
+void policy_explain_memory(bool rings_help);
+
 /* policy_lockdown - write the name of the lockdown mode to @mode. Return: false if it is off. */
 bool policy_lockdown(char *mode, size_t size);
 

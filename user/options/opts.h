@@ -38,7 +38,9 @@ enum opts_verb {
 	VERB_HELP, /* handled by opts_parse */
 };
 
-#define OPT_CNT_MAX 96 /* options; a test compares it with the table */
+#define OPT_CNT_MAX      96 /* options; a test compares it with the table */
+
+#define BUFFER_MIN_BYTES (4 << 10) /* of --buffer-size */
 
 struct config;
 struct config_places;

@@ -200,7 +200,6 @@ void optvalue_release(struct opts *opts, const struct opt_def *def)
 #define FILE_MIN_BYTES   (4 << 10)
 #define RING_MIN_BYTES   (8 << 20)
 #define ROTATE_MAX       1000
-#define BUFFER_MIN_BYTES (4 << 10)
 #define BUFFER_MAX_BYTES (1ull << 30)
 #define RATE_MAX         1000000000ull
 #define HOST_MAX_BYTES   127 /* a reader of a recording stores no more */

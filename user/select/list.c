@@ -83,8 +83,11 @@ struct list_cost {
 	size_t pair_cnt;         /* how many of them get fentry and fexit for ... */
 	const char *pair_option; /* ... this option */
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
+	uint64_t find_us;
+	uint64_t start_us; /* until the first row */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
+	uint64_t self_bytes;   /* what a trace takes besides rings and programs */
 	uint64_t thread_bytes; /* that threads keep until they end */
 	struct forecast forecast;
 	size_t near_cnt; /* functions with FORECAST_NEAR_DEPTH as --callee-depth; 0: not asked ... */
@@ -155,6 +158,11 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		strbuf_printf(out, " but %zu, which get fentry and fexit for %s", cost->pair_cnt,
 			      cost->pair_option);
 	strbuf_char(out, '\n');
+	plan_time(out, "start", cost->start_us);
+	strbuf_printf(
+		out,
+		" at most until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now; then programs are loaded and attached\n",
+		(double)cost->find_us / 1e6);
 	plan_time(out, "attach", cost->bill.attach_us);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
 	plan_time(out, "detach", cost->bill.detach_us);
@@ -164,9 +172,15 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 			? ": in the background, as this kernel waits for a grace period at each function"
 			: " at most, on an emulated CPU too");
 	plan_name(out, "memory");
-	strbuf_printf(out, "%.1f MiB: %" PRIu32 " rings of %.2f MiB, %.1f MiB of programs\n",
-		      ((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes) / MIB,
-		      cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB);
+	strbuf_printf(
+		out,
+		"%.1f MiB at most: %" PRIu32
+		" rings of %.2f MiB, %.1f MiB of programs, %.1f MiB for what is read of the kernel and for shared tables\n",
+		((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes +
+		 (double)cost->self_bytes) /
+			MIB,
+		cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB,
+		(double)cost->self_bytes / MIB);
 	forecast_print(out, cost);
 	if (!cost->thread_bytes)
 		return;
@@ -186,12 +200,14 @@ static const struct column plan_columns[] = {
 	{ "attach", COST(attach) },
 	{ "kprobe_functions", COST(extra_cnt) },
 	{ "pair_functions", COST(pair_cnt) },
+	{ "start_us", COST(start_us) },
 	{ "attach_us", COST(bill.attach_us) },
 	{ "detach_us", COST(bill.detach_us) },
 	{ "detach_waits", COST(bill.waits) },
 	{ "cpus", COST(cpu_cnt) },
 	{ "cpu_buffer_bytes", COST(buffer_bytes) },
 	{ "program_bytes", COST(bill.bytes) },
+	{ "self_bytes", COST(self_bytes) },
 	{ "thread_bytes", COST(thread_bytes) },
 	{ "datagram_calls", COST(forecast.call_cnt) },
 	{ "datagram_traced_ns", COST(forecast.traced_ns) },
@@ -232,6 +248,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 {
 	const struct list_plan *plan = config->plan;
 	struct attach_shares shares;
+	const uint64_t find_us = plan->find_us(plan->ctx);
 	struct list_cost cost;
 	int err = plan->shares(plan->ctx, tab, &shares);
 
@@ -246,11 +263,14 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.pair_cnt = shares.pair_cnt,
 		.pair_option = shares.pair_option,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
+		.find_us = find_us,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
+		.self_bytes = plan->self_bytes,
 		.thread_bytes = shares.thread_bytes,
 		.forecast = plan->forecast(plan->ctx, tab),
 	};
+	cost.start_us = find_us * (1 + LIST_LOAD_TIMES) + cost.bill.attach_us;
 	for (size_t i = 0; i < tab->cnt; i++)
 		cost.module_func_cnt += tab->funcs[i].module.len > 0 && !tab->funcs[i].prog_id;
 	find_near(&cost, config);

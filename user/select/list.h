@@ -15,6 +15,12 @@
 #include "select/select.h"
 #include "trace/governor.h"
 
+/*
+ * Loading programs, and measuring what they cost there, takes at most so many times as long as reading the kernel and
+ * choosing functions: both are work of one CPU.
+ */
+#define LIST_LOAD_TIMES 4
+
 /* Finds out what tracing a selection costs. */
 struct list_plan {
 	/*
@@ -23,11 +29,14 @@ struct list_plan {
 	int (*shares)(void *ctx, struct functab *tab, struct attach_shares *shares);
 	/* Forecast the cost of these functions, or fewer of them, to other tasks. Call it after shares. */
 	struct forecast (*forecast)(void *ctx, const struct functab *tab);
+	/* How long it took so far to read this kernel and to choose functions, as a trace does, too. */
+	uint64_t (*find_us)(void *ctx);
 	void *ctx;
 	const struct arch *arch; /* of the kernel ... */
 	unsigned int kernel[2];  /* ... and its version: 6, 12 */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
+	uint64_t self_bytes;   /* the rest of a trace's memory, except functions' programs */
 };
 
 struct list_config {

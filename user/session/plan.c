@@ -1,11 +1,14 @@
 #include "session/plan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach/attach_plan.h"
 #include "attach/bpfobj.h"
+#include "attach/kprofile.h"
+#include "attach/rings.h"
 #include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -48,6 +51,11 @@ size_t plan_member_cnt(const struct opts *opts, const struct functab *tab)
 	return cnt;
 }
 
+static bool sums_up(const struct opts *opts)
+{
+	return opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY;
+}
+
 struct attach_want plan_attach_want(const struct opts *opts, const struct facts *facts,
 				    const struct functab *tab)
 {
@@ -58,7 +66,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.has_marks = selector_of(opts, SELECTS_BY_VALUES),
 		.has_filter = opts->filter != NULL,
 		.only_starts_have = selector_of(opts, SELECTS_BY_STARTS),
-		.sums_up = opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY,
+		.sums_up = sums_up(opts),
 		.in_windows = opts->duty_pct,
 		.by_packet = opts->packet.insn_cnt != 0,
 		.has_addresses = ksyms_addr(facts->ksyms, ATTACH_TEMPLATE_FUNC) != 0,
@@ -182,6 +190,85 @@ void plan_rules_release(struct select_rules *rules)
 	free((void *)rules->presets);
 	free((void *)rules->trace);
 	*rules = (struct select_rules){ 0 };
+}
+
+/* ---- memory ---- */
+
+/*
+ * Measured on 6.1 and 7.2 of x86-64 (memory.peak), with some percent more: symbols, types, libbpf, the programs while they are
+ * loaded, and their tables (31 and 41 MiB without rings, for 1 to 70 functions of -T); tables of sums of few functions, besides
+ * the stacks of tasks. MORE is for what is read of the kernel to find callees, and for the programs and tables of values,
+ * tracepoints and packets.
+ */
+#define BASE_BYTES (43u << 20)
+#define MORE_BYTES (11u << 20)
+#define SUMS_BYTES (2u << 20)
+#define FEW_TASKS  1000 /* with --max-tasks */
+
+/* Whether anything but the functions of -T is read or recorded. */
+static bool takes_more(const struct opts *opts)
+{
+	return opts->graph_funcs.cnt || opts->presets.cnt || !opts->trace_funcs.cnt ||
+	       opts->events.cnt || opts->filter || opts->packet.insn_cnt || wants_values(opts) || opts->nosleep_time;
+}
+
+/* Whether the kernel sums up, as far as options decide it. */
+static bool has_stacks(const struct opts *opts)
+{
+	return sums_up(opts) && !wants_kprofile(opts, false).needs_events;
+}
+
+uint64_t plan_self_bytes(const struct opts *opts)
+{
+	uint64_t bytes = BASE_BYTES + (takes_more(opts) ? MORE_BYTES : 0);
+
+	if (has_stacks(opts))
+		bytes += SUMS_BYTES + kprofile_stacks_bytes(opts->task_cnt);
+	return bytes;
+}
+
+bool plan_smaller_rings_help(const struct opts *opts, uint32_t cpus, uint64_t left_bytes)
+{
+	const uint64_t least_bytes = plan_self_bytes(opts) + (uint64_t)cpus * BUFFER_MIN_BYTES;
+
+	return least_bytes <= left_bytes;
+}
+
+uint64_t plan_ring_bytes(const struct opts *opts, uint32_t cpus)
+{
+	return opts->buffer_bytes ? opts->buffer_bytes
+				  : rings_bytes_default(cpus, host_memory_limit_bytes());
+}
+
+/* What --max-tasks FEW_TASKS saves. */
+static uint64_t few_tasks_bytes(void)
+{
+	return kprofile_stacks_bytes(0) - kprofile_stacks_bytes(FEW_TASKS);
+}
+
+static bool few_tasks_help(const struct opts *opts, uint64_t left_bytes)
+{
+	return plan_smaller_rings_help(opts, cpu_cnt(), left_bytes + few_tasks_bytes());
+}
+
+int plan_check_memory(const struct opts *opts)
+{
+	const uint64_t needed =
+		plan_self_bytes(opts) + cpu_cnt() * plan_ring_bytes(opts, cpu_cnt());
+	struct host_memory memory;
+
+	host_memory_left("/proc", "/sys/fs/cgroup", &memory);
+	if (needed <= memory.left_bytes)
+		return 0;
+	log_error("this trace takes about %" PRIu64
+		  " MiB of memory, and the limit of its cgroup leaves %" PRIu64 " MiB",
+		  needed >> 20, memory.left_bytes >> 20);
+	policy_explain_memory(plan_smaller_rings_help(opts, cpu_cnt(), memory.left_bytes));
+	if (has_stacks(opts) && !opts->task_cnt && few_tasks_help(opts, memory.left_bytes))
+		log_hint("--max-tasks %u needs %" PRIu64
+			 " MiB less; calls of more tasks that live at once are not counted then",
+			 FEW_TASKS, few_tasks_bytes() >> 20);
+	return VERDICT_FAILED;
 }
 
 int plan_srcline(struct srcline **out, const struct opts *opts)

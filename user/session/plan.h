@@ -61,6 +61,21 @@ int plan_points(struct tracepoint_list *out, const struct opts *opts, const stru
 int plan_point_fields(struct tracepoint_list *list, const struct facts *facts,
 		      struct proto_table *types);
 
+/*
+ * plan_self_bytes - memory that a trace with these options takes at its peak besides rings and functions' programs: what is
+ * read of the kernel, and the tables that programs share.
+ */
+uint64_t plan_self_bytes(const struct opts *opts);
+
+/* plan_ring_bytes - the size of each CPU's ring. */
+uint64_t plan_ring_bytes(const struct opts *opts, uint32_t cpu_cnt);
+
+/* plan_smaller_rings_help - whether such a trace fits in so much memory with the smallest --buffer-size. */
+bool plan_smaller_rings_help(const struct opts *opts, uint32_t cpus, uint64_t left_bytes);
+
+/* plan_check_memory - Return: 0, or VERDICT_FAILED, already logged: a cgroup's limit leaves less memory than that. */
+int plan_check_memory(const struct opts *opts);
+
 /* plan_srcline - create the srcline for --source; *@out is NULL without that option. Return: as srcline_new. */
 int plan_srcline(struct srcline **out, const struct opts *opts);
 

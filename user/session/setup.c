@@ -263,6 +263,11 @@ static int read_facts(struct session *ses)
 	return facts_open(&ses->facts, true);
 }
 
+static int check_memory(struct session *ses)
+{
+	return plan_check_memory(ses->opts);
+}
+
 static int check_kernel(struct session *ses)
 {
 	const struct kernel_ids ids = kernel_ids_find(ses->facts.kbtf);
@@ -873,13 +878,12 @@ static void setup_drop_privileges(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		setup_read_host,    find_command,  setup_find_user, open_output,
-		fork_command,       make_scope,    read_facts,      check_kernel,
-		setup_choose_funcs, choose_points, read_types,      check_rt,
-		make_comms,         make_gate,     make_sink,       make_pipeline,
-		limit_output,       load_programs, check_windows,   check_time,
-		check_number,       forecast,      apply_scope,     attach,
-		watch_progs,        make_limits,   find_tasks,
+		setup_read_host, find_command,  setup_find_user, check_memory,
+		open_output,        fork_command,    make_scope,    read_facts,      check_kernel,
+		setup_choose_funcs, choose_points,   read_types,    check_rt,        make_comms,
+		make_gate,          make_sink,       make_pipeline, limit_output,    load_programs,
+		check_windows,      check_time,      check_number,  forecast,        apply_scope,
+		attach,          watch_progs,   make_limits,     find_tasks,
 	};
 	int err = 0;
 

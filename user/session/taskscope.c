@@ -1,6 +1,5 @@
 #include "session/taskscope.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -26,7 +25,6 @@
 
 /* ---- the inside of a task scope ---- */
 
-static int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx);
 static uint32_t taskscope_tid(struct taskscope *sc, uint32_t id);
 
 /* ---- options to cgroups and namespaces ---- */
@@ -223,7 +221,7 @@ static int scan(struct taskscope *sc)
 	}
 	if (sc->proc_cnt)
 		qsort(sc->procs, sc->proc_cnt, sizeof(*sc->procs), compare_procs);
-	return taskscope_each_process(netns_look_at_process, sc);
+	return host_processes(netns_look_at_process, sc);
 }
 
 /* Report strangers even in namespaces that no task in scope uses: such a task may come later. */
@@ -552,22 +550,6 @@ static void look_at_thread(void *ctx, uint32_t id)
 		taskscope_mark(sc, tid, bits);
 }
 
-/* taskscope_each_process - call @visit with every process id in /proc, as it is there. Return: 0 or -errno. */
-static int taskscope_each_process(void (*visit)(void *ctx, uint32_t tgid), void *ctx)
-{
-	const struct dirent *entry;
-	DIR *dir = opendir("/proc");
-
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			visit(ctx, (uint32_t)strtoul(entry->d_name, NULL, 10));
-	}
-	closedir(dir);
-	return 0;
-}
-
 static void mark_look_at_process(void *ctx, uint32_t tgid)
 {
 	struct taskscope *sc = ctx;
@@ -580,7 +562,7 @@ static void mark_look_at_process(void *ctx, uint32_t tgid)
 /* taskscope_mark_all - mark all tasks by their own properties: name, kernel thread. Return: 0 or -errno. */
 static int taskscope_mark_all(struct taskscope *sc)
 {
-	return taskscope_each_process(mark_look_at_process, sc);
+	return host_processes(mark_look_at_process, sc);
 }
 
 /*

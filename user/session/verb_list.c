@@ -109,6 +109,7 @@ static int list_containers(struct tablew *w)
 struct planner {
 	const struct opts *opts;
 	const struct facts *facts;
+	uint64_t began_ns;
 	struct attach_want want;
 	struct attach_plan plan; /* by shares_for */
 };
@@ -171,14 +172,22 @@ static struct forecast forecast_for(void *ctx, const struct functab *tab)
 	return overhead_forecast(tab, &planner->plan, &planner->want);
 }
 
-static int list_with(struct facts *facts, const struct opts *opts, struct tablew *w)
+static uint64_t find_us(void *ctx)
+{
+	return (host_time_ns() - ((const struct planner *)ctx)->began_ns) / 1000;
+}
+
+static int list_with(struct facts *facts, const struct opts *opts, uint64_t began_ns,
+		     struct tablew *w)
 {
 	struct planner planner = { .opts = opts,
 				   .facts = facts,
+				   .began_ns = began_ns,
 				   .want = plan_attach_want(opts, facts, NULL) };
 	struct list_plan plan = {
 		.shares = shares_for,
 		.forecast = forecast_for,
+		.find_us = find_us,
 		.ctx = &planner,
 		.arch = arch_host(),
 		.cpu_cnt = planner.want.cpu_cnt,
@@ -197,9 +206,8 @@ static int list_with(struct facts *facts, const struct opts *opts, struct tablew
 
 	err = err ? err : source_err;
 	srcline_running(config.srcline);
-	plan.buffer_bytes = opts->buffer_bytes
-				    ? opts->buffer_bytes
-				    : rings_bytes_default(plan.cpu_cnt, host_memory_limit_bytes());
+	plan.buffer_bytes = plan_ring_bytes(opts, plan.cpu_cnt);
+	plan.self_bytes = plan_self_bytes(opts);
 	host_kernel_version(plan.kernel);
 	list_head(w, opts->list_plan);
 	if (!err)
@@ -212,11 +220,12 @@ static int list_with(struct facts *facts, const struct opts *opts, struct tablew
 
 static int list_functions(const struct opts *opts, struct tablew *w)
 {
+	const uint64_t began_ns = host_time_ns();
 	struct facts facts;
 	int err = facts_open(&facts, true);
 
 	if (!err)
-		err = list_with(&facts, opts, w);
+		err = list_with(&facts, opts, began_ns, w);
 	facts_close(&facts);
 	return err;
 }
