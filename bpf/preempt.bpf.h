@@ -2,7 +2,7 @@
 #ifndef NFG_PREEMPT_BPF_H
 #define NFG_PREEMPT_BPF_H
 
-/* The running context: a task, a softirq or a hardware interrupt. */
+/* The running context, a task, a softirq or a hardware interrupt; and the state of a task. */
 #include "cpu.bpf.h"
 #include "arch/arch.bpf.h"
 
@@ -23,6 +23,19 @@ static __always_inline bool is_in_rt_softirq(void)
 		return false;
 	task = (const void *)bpf_get_current_task_btf();
 	return task->softirq_disable_cnt & SOFTIRQ_MASK;
+}
+
+struct task_struct___before_5_14 {
+	long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 task_state(const struct task_struct *task)
+{
+	const struct task_struct___before_5_14 *old = (const void *)task;
+
+	if (bpf_core_field_exists(old->state))
+		return old->state;
+	return task->__state;
 }
 
 #endif

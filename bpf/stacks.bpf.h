@@ -167,17 +167,9 @@ static __noinline int rename_stack(__u32 old_tid, __u32 tid)
 
 #define TASK_DEAD_ 0x80
 
-struct task_struct___before_5_14 {
-	long state;
-} __attribute__((preserve_access_index));
-
 static __always_inline bool is_dead(const struct task_struct *task)
 {
-	const struct task_struct___before_5_14 *old = (const void *)task;
-
-	if (bpf_core_field_exists(old->state))
-		return old->state & TASK_DEAD_;
-	return task->__state & TASK_DEAD_;
+	return task_state(task) & TASK_DEAD_;
 }
 
 /*

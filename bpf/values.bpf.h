@@ -108,6 +108,50 @@ static __always_inline void put_value(struct values *vs, __u32 which, __u64 valu
 	tag_value(vs, slot, which);
 }
 
+/* Take @cnt slots; vs->at: the first. Return: false: there are none. */
+static __always_inline bool take_slots(struct values *vs, __u64 cnt, enum nfg_slot slot)
+{
+	struct nfg_cpu *volatile saved_cpu = vs->cpu;
+
+	if (slot != NFG_SLOT_flat)
+		vs->ring = bpf_map_lookup_elem(&rings, &vs->cpu->ring);
+	if (slot != NFG_SLOT_flat && !vs->ring)
+		return false;
+	if (unlikely(is_full(vs->cpu))) {
+		lose(&saved_cpu);
+		return false;
+	}
+	vs->at = slot == NFG_SLOT_nested
+			 ? nested_slots(vs->cpu, vs->ring, cnt)
+			 : __sync_fetch_and_add(&vs->cpu->head_bytes, cnt * NFG_REC_BYTES);
+	return vs->at != NO_SLOTS;
+}
+
+/* The first arg_cnt of @words. */
+static __always_inline void put_words(struct values *vs, const __u64 *words, enum nfg_slot slot)
+{
+#define PUT_FIELD(i)                              \
+	do {                                      \
+		if (i >= vs->arg_cnt)             \
+			return;                   \
+		put_value(vs, i, words[i], slot); \
+	} while (0)
+	PUT_FIELD(0);
+	PUT_FIELD(1);
+	PUT_FIELD(2);
+	PUT_FIELD(3);
+	PUT_FIELD(4);
+	PUT_FIELD(5);
+	PUT_FIELD(6);
+	PUT_FIELD(7);
+	PUT_FIELD(8);
+	PUT_FIELD(9);
+	PUT_FIELD(10);
+	PUT_FIELD(11);
+	_Static_assert(NFG_VALUE_ARG_CNT == 12, "one line each");
+#undef PUT_FIELD
+}
+
 /*
  * Record a word of the trampoline's frame as the next value. It is read, not loaded: the verifier does not let programs
  * load a pointer to a non-struct, bpf_get_func_arg() exists only since 5.17, and the frame continues after the context.
