@@ -6,6 +6,7 @@
 #include "comm.bpf.h"
 #include "guard.bpf.h"
 #include "place.bpf.h"
+#include "sleep.bpf.h"
 #include "stacks.bpf.h"
 #include "starts.bpf.h"
 
@@ -151,7 +152,7 @@ static __always_inline bool may_record(const struct nfg_cpu *cpu, __u32 gate)
  * Arguments: preempt, prev, next; interrupts are off until next runs. A doubt ends even if the ring is full: it began
  * where there was room, so at most one record uses the slack.
  */
-static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
+static __always_inline int task_switch(__u64 *ctx, enum nfg_slot slot)
 {
 	const struct task_struct *prev = (void *)ctx[1];
 	const struct task_struct *next = (void *)ctx[2];
@@ -160,6 +161,10 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
 	bool is_away;
 	__u32 gate;
 
+	if (cfg.sleep_point)
+		follow_tasks(ctx);
+	if (shows_sleep(cpu->gate))
+		sleep_begins(ctx, cpu->gate);
 	if (guard->in_doubt) {
 		mark_by(slot, cpu, NFG_TASK_EXIT | guard->in_doubt);
 		guard->in_doubt = 0;
@@ -188,6 +193,8 @@ static __always_inline int task_switch(const __u64 *ctx, enum nfg_slot slot)
 	if (is_away || (cfg.sum_up && migrate_cnt(next) && is_cut(next->pid)))
 		gate = doubtful_gate(gate);
 	install_gate(cpu, next->pid, guarded_gate(guard, gate));
+	if (shows_sleep(cpu->gate))
+		sleep_ends_by(slot, cpu, ctx, cpu->gate);
 	return 0;
 }
 

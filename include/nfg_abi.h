@@ -512,7 +512,56 @@ struct nfg_sums_lost {
 	__u64 caller_cnt; /* in the sums, but not by caller: too many pairs */
 };
 
-#define NFG_BY_PACKET_TREE 1 /* below them everything is recorded ... */
+/* ---- sleeps (--graph-opts sleep) ---- */
+
+/* Consecutive points, the first at nfg_cfg.sleep_point. Their words are described in user/kernel/sleep.c. */
+enum nfg_sleep_kind {
+	NFG_SLEEP_SLEPT,
+	NFG_SLEEP_PREEMPTED,
+	NFG_SLEEP_UNSEEN,    /* a part of it was not seen, so the rest says nothing */
+	NFG_SLEEP_WAKER_DID, /* right after SLEPT, if it is known: what the waker did meanwhile */
+	NFG_SLEEP_KINDS,
+};
+
+enum nfg_sleep_unseen {
+	NFG_SLEEP_NO_BEGIN,
+	NFG_SLEEP_NO_WAKING,
+};
+
+/* What woke the task. */
+enum nfg_sleep_context {
+	NFG_SLEEP_BY_TASK,
+	NFG_SLEEP_BY_SOFTIRQ,
+	NFG_SLEEP_BY_HARDIRQ,
+	NFG_SLEEP_BY_OWN_SOFTIRQ, /* a softirq in which the task that runs there has put work itself */
+};
+
+struct nfg_range {
+	__u64 begin;
+	__u64 end; /* 0: none */
+};
+
+#define NFG_SLEEP_SKIP_CNT 48u
+#define NFG_WAKER_CNT      4096u /* wakers that are followed, of less than 500 bytes each */
+
+/* Functions on the stack of a softirq. */
+enum nfg_softirq_func {
+	NFG_SOFTIRQ_BACKLOG = 1, /* hands on what was sent on this host */
+	NFG_SOFTIRQ_BY_TASK,     /* runs softirqs when the task enables them */
+	NFG_SOFTIRQ_BY_IRQ,      /* runs them when an interrupt ends, or in a thread of their own */
+};
+
+struct nfg_softirq_range {
+	struct nfg_range range;
+	__u64 func; /* enum nfg_softirq_func; 0: the end of the list */
+};
+
+#define NFG_SOFTIRQ_FUNC_CNT 16u
+#define NFG_SOFTIRQ_FRAMES \
+	96u /* between a traced function and its caller there may be one of its trampoline */
+#define NFG_SLEEP_STACK_BYTES (NFG_SOFTIRQ_FRAMES * 8)
+
+#define NFG_BY_PACKET_TREE    1 /* below them everything is recorded ... */
 #define NFG_BY_PACKET_ANEW \
 	2 /* ... except softirqs, which handle other packets: start functions count again there */
 
@@ -539,6 +588,8 @@ struct nfg_cfg {
 	__u32 has_casts;       /* 1: bpf_rdonly_cast() is available */
 	/* ids, plus one, of functions at which no packet gets a number; 0: none */
 	__u32 past_end[NFG_PAST_END_CNT];
+	__u32 sleep_point; /* index, plus one, of the points of sleeps (NFG_SLEEP_*); 0: sleeps are not shown */
+	__u32 reserved;
 	__u32 checks_owners; /* 1: owner_found is attached; without it no packet may be refused because of its socket */
 	/*
 	 * If BTF lacks the preemption counter (5.10): address of __per_cpu_offset[], and the counter's offset in a
@@ -579,6 +630,6 @@ _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
 _Static_assert(sizeof(struct nfg_task_seen) == 56, "nfg_task_seen is ABI");
 _Static_assert(sizeof(struct nfg_ksymrec) == 16, "nfg_ksymrec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 96 + NFG_PAST_END_CNT * 4, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 104 + NFG_PAST_END_CNT * 4, "nfg_cfg is ABI");
 
 #endif

@@ -31,6 +31,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_STACK_TRACE = 7,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
@@ -109,6 +110,11 @@ struct mm_struct {
 	long unsigned int start_stack;
 };
 
+struct sched_info {
+	long unsigned int pcount;
+	long long unsigned int run_delay;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -119,6 +125,12 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct pid *thread_pid;
+	long unsigned int nvcsw;
+	long unsigned int nivcsw;
+	__u64 start_time;
+	struct sched_info sched_info;
+	long unsigned int min_flt;
+	long unsigned int maj_flt;
 	char comm[16];
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;

@@ -18,6 +18,7 @@ TABLES = [
     ("select/reach.c", "entry_callers[]"),
     ("select/reach.c", "*names ="),
     ("select/presets.c", "netfilter_entries[]"),
+    ("kernel/sleep.c", "skipped[]"),
     ("kernel/tracepoint.c", "tracepoint_systems[]"),
     ("format/calltree.c", "hardirqs[]"),
     ("format/calltree.c", "loops[]"),

@@ -168,6 +168,22 @@ TEST(calls_with_everything)
 		  "dummy_xmit [dummy](skb=0x1, dev=0x2) { /* <-caller+0x1/0x2 */\n");
 }
 
+TEST(some_comments_stand_at_their_own_depth)
+{
+	const struct row rows[] = {
+		{ .kind = ROW_COMMENT,
+		  .depth = 3,
+		  .is_at_depth = true,
+		  .text = NAME("slept: us=1") },
+		{ .kind = ROW_ENTRY, .depth = 5, .name = NAME("f") },
+		{ .kind = ROW_POINT, .depth = 1, .is_at_depth = true, .name = NAME("slept") },
+	};
+
+	CHECK_STR(text_of("", 1, rows, 3), " 0)               |        /* slept: us=1 */\n"
+					   " 0)               |            f() {\n"
+					   " 0)               |    /* slept: */\n");
+}
+
 TEST(comments_stand_under_what_their_cpu_printed)
 {
 	const struct row rows[] = {

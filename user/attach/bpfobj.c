@@ -25,6 +25,7 @@
 #include "kernel/attachmode.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
+#include "kernel/sleep.h"
 #include "netfgraph.skel.h"
 #include "nfg_abi.h"
 #include "nfg_progs.h"
@@ -552,6 +553,27 @@ static int configure_follow(const struct bpfobj *obj)
 	return err ? err : bpf_map__set_max_entries(skel->maps.followed, NFG_FOLLOWED_CNT);
 }
 
+/* The program of sleeps that is not in task_switch, and what it looks up. */
+static int configure_sleeps(const struct bpfobj *obj)
+{
+	const struct netfgraph_bpf *skel = obj->skel;
+	int err;
+
+	if (!obj->config.cfg.sleep_point)
+		return 0;
+	err = bpf_program__set_autoload(skel->progs.sleep_waking, true);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.sleeps, NFG_START_TASK_CNT);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.wakers, NFG_WAKER_CNT);
+	if (!attach_is_by_site(obj->plan.mode))
+		skel->data->sleep_text = (struct nfg_range){ ksyms_addr(obj->config.ks, "_stext"),
+							     ksyms_addr(obj->config.ks, "_etext") };
+	return err ? err
+		   : sleep_ranges(obj->config.ks, skel->data->sleep_skipped,
+				  skel->data->softirq_funcs);
+}
+
 /* The programs that follow softirqs, cgroups and namespaces. */
 static int configure_scope(const struct bpfobj *obj)
 {
@@ -648,6 +670,8 @@ static int bpfobj_configure(struct bpfobj *obj, const struct progs *progs)
 		err = configure_places(obj);
 	if (!err)
 		err = configure_follow(obj);
+	if (!err)
+		err = configure_sleeps(obj);
 	if (!err)
 		err = configure_templates(obj, progs);
 	if (!err && cfg->want_values & NFG_WANT_STACK)

@@ -24,6 +24,10 @@ int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg 
 		err = bpf_map__set_max_entries(skel->maps.comm_globs, cfg->comm_glob_cnt);
 	if (!err && cfg->by_cpu)
 		err = bpf_map__set_value_size(skel->maps.task_away, NFG_SCOPE_CNT);
+	if (!err && cfg->sleep_point)
+		err = bpf_map__set_value_size(skel->maps.task_asleep, NFG_SCOPE_CNT);
+	if (!err && cfg->sleep_point)
+		err = bpf_map__set_value_size(skel->maps.sleep_stack, NFG_SLEEP_STACK_BYTES);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "kernel/probe.h"
+#include "kernel/sleep.h"
 #include "nfg_abi.h"
 #include "trace/event.h"
 
@@ -445,8 +446,10 @@ static void keep_comment_open(char *text, size_t len)
 static void fill_point(struct notes *nt, struct row *row)
 {
 	const struct notes_config *config = &nt->config;
+	const struct point point = { .name = row->name, .system = row->module };
 	struct call_values call;
 
+	row->is_at_depth = sleep_is_point(&point);
 	if (!values_get(config->values, row->entry_values, &call))
 		return;
 	row->args = nt->args;

@@ -631,9 +631,15 @@ static uint32_t *comment_indent(struct render *r, uint32_t cpu)
 	return &nowhere;
 }
 
+static char *put_comment_indent(char *p, struct render *r, const struct row *row)
+{
+	return put_blanks(p, row->is_at_depth ? (size_t)row->depth * INDENT
+					      : *comment_indent(r, row->cpu));
+}
+
 static char *render_put_comment(char *p, struct render *r, const struct row *row)
 {
-	p = put_blanks(p, *comment_indent(r, row->cpu));
+	p = put_comment_indent(p, r, row);
 	p = PUT_LITERAL(p, "/* ");
 	p = render_put_text(p, row->text);
 	return PUT_LITERAL(p, " */");
@@ -642,7 +648,7 @@ static char *render_put_comment(char *p, struct render *r, const struct row *row
 /* As the kernel's text of an event: "kfree_skb: skbaddr=0xffff... reason=NO_SOCKET". */
 static char *render_put_point(char *p, struct render *r, const struct row *row)
 {
-	p = put_blanks(p, *comment_indent(r, row->cpu));
+	p = put_comment_indent(p, r, row);
 	p = PUT_LITERAL(p, "/* ");
 	p = put_point(p, row);
 	return PUT_LITERAL(p, " */");

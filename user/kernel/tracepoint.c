@@ -224,9 +224,9 @@ static const struct proto_name handled[] = { { 0, "unhandled" }, { 1, "handled" 
 
 /* With TASK_WAKEKILL (0x100), TASK_NOLOAD (0x400) and TASK_FREEZABLE (0x2000). */
 static const struct proto_name task_states[] = {
-	{ 0, "R" },      { 1, "S" },      { 2, "D" },      { 4, "T" },
-	{ 8, "t" },      { 16, "X" },     { 32, "Z" },     { 64, "P" },
-	{ 128, "X" },    { 0x102, "D" },  { 0x402, "I" },  { 0x2001, "S" },
+	{ 0, "R" },      { 1, "S" },      { 2, "D" },      { 4, "T" },     { 8, "t" },
+	{ 16, "X" },     { 32, "Z" },     { 64, "P" },     { 128, "X" },   { 0x102, "D" },
+	{ 0x104, "T" },  { 0x108, "t" },  { 0x200, "W" },  { 0x402, "I" }, { 0x2001, "S" },
 	{ 0x2002, "D" }, { 0x2102, "D" }, { 0x2402, "I" }, { 0, NULL },
 };
 

@@ -73,6 +73,9 @@ const struct graph_opt_def graph_opt_defs[] = {
 	  "a comment before each graph: the functions from which its start function was called" },
 	{ "ustack", offsetof(struct opts, has_ustack), false,
 	  "a comment before each graph: the process's own functions, from the one that entered the kernel on" },
+	{ "sleep", offsetof(struct opts, has_sleep), false,
+	  "a comment after each sleep in a graph: how long, in which function, woken by whom and from where, how long it "
+	  "then waited for a processor, and for whom; and what the waker did meanwhile" },
 	{ "packet", offsetof(struct opts, has_packet), false,
 	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
 };
@@ -182,9 +185,9 @@ const char *graphopts_apply_default(struct opts *opts, const char *text)
 	return apply(opts, text, true);
 }
 
-static const char *const stack_words[] = { "stack", "ustack" };
+static const char *const stack_words[] = { "stack", "ustack", "sleep" };
 
-/* Stacks belong to graphs, and a trace without start functions has no graphs. */
+/* Stacks and sleeps belong to graphs, and a trace without start functions has no graphs. */
 static bool has_graphs(const struct opts *opts)
 {
 	return selector_of(opts, SELECTS_BY_STARTS) || opts->input_path;
@@ -211,6 +214,24 @@ void graphopts_settle_defaults(struct opts *opts)
 		return;
 	opts->has_stack = false;
 	opts->has_ustack = false;
+	opts->has_sleep = false;
+}
+
+/* Whether --graph-opts names the word, and leaves it on (@is_on) or off. */
+static bool is_given(const struct opts *opts, const struct graph_opt_def *def, bool is_on)
+{
+	return opts->graph_opts_given & graph_opt_bit(def) &&
+	       *(const bool *)((const char *)opts + def->offset) == is_on;
+}
+
+static const struct graph_opt_def *sleep_def(void)
+{
+	return graph_opt_find("sleep", strlen("sleep"));
+}
+
+bool graphopts_hides_sleeps(const struct opts *opts)
+{
+	return is_given(opts, sleep_def(), false);
 }
 
 /* ---- --for ---- */
@@ -293,7 +314,7 @@ static const struct graph_opt_def *recorded_def(size_t i)
 
 uint32_t graphopts_shown(const struct opts *opts)
 {
-	uint32_t shown = (opts->events.cnt ? RECFILE_SHOWS_POINTS : 0) |
+	uint32_t shown = (opts->events.cnt || wants_sleeps(opts) ? RECFILE_SHOWS_POINTS : 0) |
 			 (opts->shown ? RECFILE_SHOWS_MEMBERS : 0) |
 			 (opts->follows ? RECFILE_SHOWS_PKT : 0);
 
@@ -330,11 +351,11 @@ const char *graphopts_unrecorded(const struct opts *opts, uint32_t shown)
 	for (size_t i = 0; i < RECORDED_CNT; i++) {
 		const struct graph_opt_def *def = recorded_def(i);
 
-		if (opts->graph_opts_given & graph_opt_bit(def) &&
-		    *(const bool *)((const char *)opts + def->offset) &&
-		    !(shown & sources(recorded[i].bit)))
+		if (is_given(opts, def, true) && !(shown & sources(recorded[i].bit)))
 			return def->name;
 	}
+	if (is_given(opts, sleep_def(), true) && !(shown & RECFILE_SHOWS_POINTS))
+		return sleep_def()->name;
 	return NULL;
 }
 

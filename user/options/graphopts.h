@@ -56,6 +56,9 @@ const char *graphopts_shown_next(uint32_t shown, size_t *at);
 /* graphopts_unrecorded - a word that --graph-opts turns on though a recording that showed @shown has not what it shows; or NULL. */
 const char *graphopts_unrecorded(const struct opts *opts, uint32_t shown);
 
+/* graphopts_hides_sleeps - whether --graph-opts nosleep is given: a report leaves recorded sleeps out. */
+bool graphopts_hides_sleeps(const struct opts *opts);
+
 /*
  * graphopts_recorded - show the parts that the recording showed (@shown), except for words that --graph-opts names
  * here; show none of them if --for's consumer cannot read all of them.

@@ -482,10 +482,15 @@ static bool wants_args(const struct opts *opts)
 	return opts->has_args || opts->latency_by == LATENCY_BY_STAGE;
 }
 
-/* Only graphs have a place for stacks: tables would take them for nothing. */
+/* Only graphs have a place for stacks and sleeps: tables would take them for nothing. */
 static bool wants_stacks(const struct opts *opts)
 {
 	return opts->verb == VERB_TRACE || opts->verb == VERB_RECORD || opts->verb == VERB_REPORT;
+}
+
+bool wants_sleeps(const struct opts *opts)
+{
+	return opts->has_sleep && wants_stacks(opts) && !opts->input_path;
 }
 
 uint32_t wants_values(const struct opts *opts)
@@ -518,7 +523,7 @@ struct details_want wants_details(const struct opts *opts)
 {
 	return (struct details_want){
 		.values = wants_values(opts),
-		.has_points = opts->events.cnt != 0 && !opts->input_path,
+		.has_points = (opts->events.cnt || wants_sleeps(opts)) && !opts->input_path,
 		.has_members = opts->shown != NULL,
 		.shown = opts->shown,
 		.has_filter = opts->filter != NULL,

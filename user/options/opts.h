@@ -116,6 +116,7 @@ struct opts {
 	bool follows; /* --track: packets have numbers */
 	bool has_stack;
 	bool has_ustack;
+	bool has_sleep; /* see wants_sleeps */
 	bool has_source;
 	const char *vmlinux; /* NULL: search for it */
 	bool is_old_dialect; /* --dialect */
@@ -210,6 +211,9 @@ const char *opts_verb_name(int i);
 
 /* wants_values - NFG_WANT_*: the values to record of each call. */
 uint32_t wants_values(const struct opts *opts);
+
+/* wants_sleeps - whether the kernel is to record sleeps inside graphs. */
+bool wants_sleeps(const struct opts *opts);
 
 struct details_want wants_details(const struct opts *opts);
 

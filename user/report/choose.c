@@ -14,7 +14,9 @@
 #include "base/vec.h"
 #include "base/verdict.h"
 #include "format/details.h"
+#include "kernel/sleep.h"
 #include "kernel/tracepoint.h"
+#include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/opttab.h"
 #include "report/pipeline.h"
@@ -993,10 +995,11 @@ static bool points_match(struct choose_events *ch, const char *glob)
 	return has_any;
 }
 
-/* Without -e all of them. */
+/* Without -e all of them, except sleeps with --graph-opts nosleep. */
 static int points_choose(struct choose_events *ch)
 {
 	const struct str_list *globs = &ch->config.opts->events;
+	const bool hides_sleeps = graphopts_hides_sleeps(ch->config.opts);
 	const size_t cnt = ch->config.points ? ch->config.points->cnt : 0;
 
 	ch->is_point_chosen = calloc(cnt + 1, sizeof(*ch->is_point_chosen));
@@ -1004,7 +1007,9 @@ static int points_choose(struct choose_events *ch)
 	if (!ch->is_point_chosen)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
-		ch->is_point_chosen[i] = !globs->cnt;
+		ch->is_point_chosen[i] =
+			!globs->cnt &&
+			!(hides_sleeps && sleep_is_point(&ch->config.points->points[i]));
 	for (size_t i = 0; i < globs->cnt; i++) {
 		if (points_match(ch, globs->items[i]))
 			continue;

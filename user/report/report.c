@@ -170,7 +170,8 @@ static int replayrec_choice_begin(struct recording *rec)
 		.comm_ctx = rec,
 	};
 
-	if (rec->choice || !config.opts || !selector_of(config.opts, 0))
+	if (rec->choice || !config.opts ||
+	    !(selector_of(config.opts, 0) || graphopts_hides_sleeps(config.opts)))
 		return 0;
 	return choose_events_new(&rec->choice, &config);
 }

@@ -209,7 +209,8 @@ void plan_rules_release(struct select_rules *rules)
 static bool takes_more(const struct opts *opts)
 {
 	return opts->graph_funcs.cnt || opts->presets.cnt || !opts->trace_funcs.cnt ||
-	       opts->events.cnt || opts->filter || opts->packet.insn_cnt || wants_values(opts) || opts->nosleep_time;
+	       opts->events.cnt || opts->filter || opts->packet.insn_cnt || wants_values(opts) ||
+	       wants_sleeps(opts) || opts->nosleep_time;
 }
 
 /* Whether the kernel sums up, as far as options decide it. */

@@ -20,6 +20,7 @@
 #include "base/verdict.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
+#include "kernel/sleep.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/refuse.h"
@@ -307,6 +308,8 @@ static int read_types(struct session *ses)
 		err = details_funcs(&ses->details, &ses->functab, ses->facts.kbtf);
 	if (!err && ses->points.cnt)
 		err = plan_point_fields(&ses->tracepoints, &ses->facts, ses->details.points);
+	if (!err && wants_sleeps(ses->opts))
+		err = sleep_fields(ses->details.points);
 	if (!err)
 		err = start_setup_check_members(ses->opts, ses->details.protos);
 	return err ? err
@@ -314,22 +317,25 @@ static int read_types(struct session *ses)
 					      ses->facts.kbtf);
 }
 
-/* The tracepoints of -e. */
+/* The tracepoints of -e, and after them those of sleeps. */
 static int choose_points(struct session *ses)
 {
 	const struct tracepoint_list *list = &ses->tracepoints;
+	const uint32_t sleep_cnt = wants_sleeps(ses->opts) ? NFG_SLEEP_KINDS : 0;
 	int err = plan_points(&ses->tracepoints, ses->opts, &ses->facts);
 
-	if (err || !list->cnt)
+	if (err || !(list->cnt + sleep_cnt))
 		return err;
-	ses->points.points = calloc(list->cnt, sizeof(*ses->points.points));
+	ses->points.points = calloc(list->cnt + sleep_cnt, sizeof(*ses->points.points));
 	if (!ses->points.points)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < sleep_cnt; i++)
+		ses->points.points[list->cnt + i] = sleep_point(i);
 	for (size_t i = 0; i < list->cnt; i++)
 		ses->points.points[i] =
 			(struct point){ .name = text_from(list->items[i].name),
 					.system = text_from(list->items[i].system) };
-	ses->points.cnt = list->cnt;
+	ses->points.cnt = list->cnt + sleep_cnt;
 	return 0;
 }
 
@@ -591,6 +597,8 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 	};
 
 	start_setup_configure(opts, &cfg);
+	if (wants_sleeps(opts))
+		cfg.sleep_point = (uint32_t)ses->tracepoints.cnt + 1;
 	if (opts->follows)
 		bpfobj_follow_configure(&cfg, &ses->functab);
 	taskscope_configure(ses->scope, &cfg);

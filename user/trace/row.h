@@ -130,9 +130,10 @@ struct row {
 	uint64_t time_ns;     /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns; /* LEAF and RETURN */
 	bool lacks_duration;  /* RETURN: its duration and entry are unknown */
-	bool has_clean_name;  /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
-	bool keeps_open;      /* LOST: which calls are open is still certain */
-	uint32_t func_id; /* ENTRY, LEAF, RETURN; not of a text. POINT: its index among points */
+	bool has_clean_name; /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
+	bool is_at_depth;    /* COMMENT and POINT: indented by depth; false: as the kernel does */
+	bool keeps_open;     /* LOST: which calls are open is still certain */
+	uint32_t func_id;    /* ENTRY, LEAF, RETURN; not of a text. POINT: its index among points */
 	uint32_t entry_values;   /* ENTRY, LEAF, POINT: number for values_get; 0: none */
 	uint32_t exit_values;    /* LEAF and RETURN: the same */
 	uint64_t slept_ns;       /* LEAF: between entry and return but not in duration_ns */
