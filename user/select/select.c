@@ -23,6 +23,7 @@
 #include "kernel/probe.h"
 #include "nfg_abi.h"
 #include "select/callgraph_hops.h"
+#include "select/misses.h"
 #include "select/presets.h"
 #include "select/reach.h"
 #include "trace/functab.h"
@@ -84,77 +85,6 @@ struct selection {
 
 /* ---- rules that name nothing ---- */
 
-static void hint_miss(const struct select_rules *rules, const char *name, const char *near)
-{
-	const char *hint = rules->miss_hint ? rules->miss_hint(rules->miss_ctx, name) : NULL;
-
-	if (hint)
-		log_hint("%s", hint);
-	else if (*near)
-		log_hint("did you mean %s?", near);
-	else if (policy_hides_modules())
-		log_hint(
-			"functions of modules can be traced with CAP_SYS_ADMIN only, which is missing");
-	else
-		log_hint(
-			"names are those of /proc/kallsyms; a glob such as 'tcp_*' selects several");
-}
-
-/* A function that "FUNC [MODULE]" would match without the module. */
-static const struct kbtf_func *find_elsewhere(const struct selection *sel,
-					      const struct funcrule *rule)
-{
-	if (!rule->module || policy_hides_modules())
-		return NULL;
-	if (rule->is_exact)
-		return kbtf_next(sel->kb, rule->func, NULL);
-	for (size_t i = 0; i < sel->typed_cnt; i++) {
-		if (glob_match(rule->func, sel->typed[i].name))
-			return &sel->typed[i];
-	}
-	return NULL;
-}
-
-static int tell_no_prog(const struct funcrule *rule)
-{
-	log_error("no BPF program has a function that matches '%s [%s]'", rule->func, rule->module);
-	if (policy_hides_modules())
-		log_hint("BPF programs can be traced with CAP_SYS_ADMIN only, which is missing");
-	else
-		log_hint(
-			"'netfgraph list -v' has those of the network stack, with the reason where one cannot be traced");
-	return VERDICT_NOTHING;
-}
-
-static int tell_miss(const struct selection *sel, const struct funcrule *rule)
-{
-	const struct kbtf_func *other = find_elsewhere(sel, rule);
-	const char *near = "";
-
-	if (rule->module &&
-	    (!strcmp(rule->module, BPFPROG_MODULE) || bpfprog_is_module(rule->module)))
-		return tell_no_prog(rule);
-	if (other) {
-		log_error("no function matches '%s [%s]'", rule->func, rule->module);
-		if (other->module)
-			log_hint("%s is in the module %s", other->name, other->module);
-		else
-			log_hint("%s is in the kernel itself: omit [%s]", other->name,
-				 rule->module);
-		return VERDICT_NOTHING;
-	}
-	if (rule->is_exact && ksyms_count(sel->ks, rule->func))
-		log_error("cannot trace '%s': the kernel has it, but not its type (BTF)",
-			  rule->func);
-	else if (rule->is_exact) {
-		log_error("no function '%s' in this kernel", rule->func);
-		near = ksyms_suggest(sel->ks, rule->func);
-	} else
-		log_error("no function matches '%s'", rule->func);
-	hint_miss(sel->rules, rule->func, near);
-	return VERDICT_NOTHING;
-}
-
 /*
  * misses_check - check that each of @checked has matched (funcrule.match_cnt). @takes_known: a pattern, or the name
  * of any function of this kernel, need not have.
@@ -169,7 +99,14 @@ static int misses_check(const struct selection *sel, const struct funcrules *che
 		    (takes_known && (!rule->is_exact || ksyms_count(sel->ks, rule->func) ||
 				     kbtf_next(sel->kb, rule->func, NULL))))
 			continue;
-		return tell_miss(sel, rule);
+		return misses_tell(&(struct miss){
+			.rules = sel->rules,
+			.kb = sel->kb,
+			.ks = sel->ks,
+			.rule = rule,
+			.takes_copies = checked == &sel->trace,
+			.is_start = checked == &sel->starts,
+		});
 	}
 	return 0;
 }
