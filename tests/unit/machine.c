@@ -370,6 +370,10 @@ static bool is_taken(const struct machine *m, const struct bpf_insn *insn)
 		return a < b;
 	case BPF_JSLT:
 		return (int64_t)a < (int64_t)b;
+	case BPF_JSLE:
+		return (int64_t)a <= (int64_t)b;
+	case BPF_JLE:
+		return a <= b;
 	case BPF_JSET:
 		return a & b;
 	}

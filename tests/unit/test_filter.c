@@ -93,7 +93,7 @@ static bool matches(const char *text, uint32_t func_id, const uint64_t *ctx)
 			  insns);
 	CHECK(run_call(insns, cnt, later) == result);
 	CHECK(result <= 1);
-	CHECK(filter_eval(filter, table, func_id, ctx) == result);
+	CHECK(filter_eval(filter, table, func_id, ctx, NULL) == result);
 	filter_free(filter);
 	return result;
 }
@@ -171,6 +171,29 @@ TEST(filter_names_what_a_function_lacks)
 	CHECK_STR(lacked("retval < 0", F_VOID), "retval");
 	CHECK_STR(lacked("reason == NO_SUCH", F_TYPES), "NO_SUCH");
 	CHECK(lacked("fd == NO_SOCKET", F_TYPES)); /* not its enum */
+}
+
+/* What a function's type cannot have is false for it, also below a !; of && it needs both. */
+TEST(filter_needs_one_side_of_an_or)
+{
+	const uint64_t five[] = { NOISE | 5, 0 };
+
+	EACH_PART(text,
+		  "reason == NO_SOCKET || reason == NO_SUCH; reason == NO_SUCH || retval < 0; "
+		  "x == 1 || (y == 2 || fd == -1); !(x != 1 && len != 100); "
+		  "fd == -1 && (x == 1 || len == 100); !!(x == 1 || len == 100); "
+		  "fd == -1 || x == 1 && len == 100")
+		CHECK(matches(text, F_TYPES, call));
+	EACH_PART(text, "reason == NOT_SPECIFIED || reason == NO_SUCH; x == 5 || fd == 5; "
+			"fd == -1 && (x == 1 || len == 101); !(x != 1 && len == 100); "
+			"x == 1 && len == 100 || fd == 1")
+		CHECK(!matches(text, F_TYPES, call));
+	CHECK(matches("fd == -1 || x == 5", F_VOID, five));
+	CHECK(!matches("fd == -1 || x == 6 || retval < 0", F_VOID, five));
+	CHECK_STR(lacked("x == 5 || fd == 5 && len == 1", F_POINTER), "x");
+	CHECK_STR(lacked("x == 5 && (fd == 5 || len == 1)", F_VOID), "fd");
+	CHECK_STR(lacked("!(x == 5 || fd == 5)", F_VOID), "fd");
+	CHECK(!lacked("!(x == 5 && fd == 5)", F_VOID));
 }
 
 TEST(filter_refuses_what_it_does_not_understand)

@@ -342,6 +342,29 @@ TEST(members_are_read_as_c_reads_them)
 		check_matches(text, false);
 }
 
+TEST(members_are_compared_with_members)
+{
+	struct filter *filter;
+
+	all_memory();
+	EACH_PART(text,
+		  "skb.len > skb.mid; skb.len >= skb.mid; skb.mid < skb.len; skb.mid <= skb.len; "
+		  "skb.len == skb.len; skb.len <= skb.len; skb.len >= skb.len; skb.len != skb.mid; "
+		  "skb.small < skb.sign; skb.sign > skb.small; skb.sign < skb.len; "
+		  "skb.sk.queued > skb.len; skb.len < skb.sk.queued; plain < skb.len; "
+		  "skb.len == 1500 && skb.dev.ifindex < skb.sk.protocol; retval.len > retval.mid; "
+		  "!(skb.len < skb.mid || skb.mid == skb.len)")
+		check_matches(text, true);
+	EACH_PART(text,
+		  "skb.len < skb.len; skb.len > skb.len; skb.len != skb.len; skb.len < skb.mid; "
+		  "skb.sk.queued <= skb.len; skb.sign <= skb.small; plain > skb.len")
+		check_matches(text, false);
+	CHECK_STR(filter_parse(&filter, "skb.len & skb.mid"),
+		  "tests bits of a member, not of a number");
+	CHECK(filter_parse(&filter, "skb.len < -skb.mid"));
+	CHECK(filter_parse(&filter, "retval < 0 || retval > skb.len"));
+}
+
 static bool matches_at(const char *text, enum filter_end end)
 {
 	static struct bpf_insn insns[FILTER_INSN_MAX];
@@ -388,7 +411,7 @@ TEST(text_is_compared_to_its_end)
 	EACH_PART(
 		text,
 		"skb.dev.name == \"eth0\"; skb.dev.name != \"eth\"; skb.dev.name != \"eth01\"; "
-		"skb.devs[1].name == \"sixteen-letters!\"; skb.devs[0].name == \"\"; word == \"udp\"; "
+		"skb.devs[1].name == \"sixteen-letters!\"; skb.devs[0].name == \"\"; "
 		"word != \"ud\"; word != \"\"; skb.dev.alias == \"uplink of the rack\"; "
 		"skb.dev.alias != \"uplink of the sack\"; skb.len == 1500 && skb.dev.name == \"eth0\"; "
 		"skb.len == 1 || !(skb.dev.name == \"eth1\")")
@@ -663,6 +686,73 @@ TEST(long_texts_are_cut)
 	machine_memory(dev.alias, 17);
 	CHECK_STR(shown_text("skb.dev.alias", call_ctx, &states), "skb.dev.alias=exactly sixteen!");
 	CHECK(!states);
+}
+
+/* What record --when says of a call that shows the members which the test @text names. */
+static bool passes_as_shown(const char *text)
+{
+	static struct bpf_insn insns[SHOWN_INSN_MAX];
+	uint64_t words[1 + NFG_SHOWN_WORDS] = { 0 };
+	struct filter *filter = parsed(text);
+	const struct kbtf_func *func = kbtf_next(fake.kb, "f", NULL);
+	struct proto_table *types = NULL;
+	struct shown *shown = NULL;
+	struct text missing;
+	bool result;
+
+	CHECK(!filter_show(filter, &shown) && !proto_table_new(&types));
+	CHECK(!shown_resolve(shown, types, fake.kb, func, 0));
+	CHECK(!shown_resolve(shown, types, fake.kb, &funcs[1], 1));
+	run_shown(insns, shown_code(shown, 0, true, insns), call_ctx, words,
+		  shown_word_cnt(shown, 0));
+	filter_use_shown(filter, types);
+	CHECK(filter_fits(filter, table, 0, &missing) && !filter_fits(filter, table, 1, &missing));
+	result = filter_eval(filter, table, 0, call_ctx, words + 1);
+	filter_free(filter);
+	proto_table_free(types);
+	shown_free(shown);
+	return result;
+}
+
+TEST(shown_members_are_tested_as_in_the_kernel)
+{
+	all_memory();
+	EACH_PART(text,
+		  "skb.len == 1500; skb->len > 1499; skb.small == -5; skb.small < 0; skb.ok == 1; "
+		  "skb.type == 5; skb.mid & 0x100; skb.sign < -2; skb.cb[3] == 0x80000000; "
+		  "skb.state == STATE_UP; skb.dev.far == 9; skb.sk.queued > 5; "
+		  "skb.len == 1500 && plain == 77 && skb.dev.ifindex == 3; number[0] == -8; "
+		  "skb.sk.sk_state == TCP_CLOSE; skb.dev.name == \"eth0\"; "
+		  "skb.devs[1].name == \"sixteen-letters!\"; skb.len > skb.mid; plain < skb.len; "
+		  "skb.sk:big_sock.cwnd == 10 && skb.len >= skb.len && skb.sign > skb.small") {
+		CHECK(passes_as_shown(text));
+		check_matches(text, true);
+	}
+	EACH_PART(
+		text,
+		"skb.len != skb.len; skb.small > 0; skb.cb[1] == 3; skb.state == STATE_DOWN; "
+		"skb.len == 1500 && plain == 78; skb.dev.name == \"eth\"; skb.dev.name == \"eth01\"; "
+		"skb.sk.queued <= skb.len; plain > skb.len") {
+		CHECK(!passes_as_shown(text));
+		check_matches(text, false);
+	}
+}
+
+TEST(what_is_not_shown_cannot_be_tested)
+{
+	struct filter *filter = parsed("skb.dev.alias == \"uplink of the rack\"");
+	struct shown *shown = NULL;
+
+	CHECK_STR(
+		filter_show(filter, &shown),
+		"compares a string of more than 16 bytes, which is all that a call shows of a text");
+	filter_free(filter);
+	filter = parsed(
+		"skb.len == 1 && skb.mid == 1 && skb.ok == 1 && skb.type == 1 && skb.sign == 1 && "
+		"skb.small == 1 && skb.state == 1 && skb.cb[0] == 1 && skb.cb[1] == 1");
+	CHECK_STR(filter_show(filter, &shown), "has 'skb.cb[1]', which makes more than 8 members");
+	filter_free(filter);
+	shown_free(shown);
 }
 
 TEST(what_cannot_be_shown_has_a_state)

@@ -140,9 +140,17 @@ static bool is_comparison(const struct filter_node *node)
 	return node->op == FILTER_LESS || node->op == FILTER_EQUAL || node->op == FILTER_BITS;
 }
 
-static bool is_behind(const struct filter_node *node)
+/* Whether the node has a name: it compares, or is compared with. */
+static bool is_operand(const struct filter_node *node)
 {
-	return is_comparison(node) && (node->path.len || node->string.ptr);
+	return is_comparison(node) || node->op == FILTER_VALUE;
+}
+
+/* The member that @node compares with; NULL: a number or a string. */
+static const struct filter_node *other_of(const struct filter *filter,
+					  const struct filter_node *node)
+{
+	return node->other ? &filter->nodes[node->other - 1] : NULL;
 }
 
 /* What a part of the filter reads. */
@@ -155,11 +163,14 @@ static unsigned int reads_of(const struct filter *filter, uint32_t at)
 
 	if (node->op == FILTER_NOT)
 		return reads_of(filter, node->left);
-	if (!is_comparison(node))
+	if (!is_operand(node))
 		return reads_of(filter, node->left) | reads_of(filter, node->right);
+	if (node->other)
+		return reads_of(filter, node->other - 1u) |
+		       (filter_is_retval(node->name) ? READS_RESULT : 0);
 	if (filter_is_retval(node->name))
 		return READS_RESULT;
-	return is_behind(node) ? READS_MEMBERS : 0;
+	return filter_is_behind(node) ? READS_MEMBERS : 0;
 }
 
 /* ---- members ---- */
@@ -262,6 +273,7 @@ int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kb
 {
 	const struct btf *btf = NULL;
 	const struct btf_type *proto = kb && filter->member_cnt ? kbtf_proto(kb, func, &btf) : NULL;
+	char first[MEMBER_WHY] = "";
 	int err = 0;
 
 	if (!func_id) {
@@ -274,7 +286,7 @@ int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kb
 		const struct filter_node *node = &filter->nodes[i];
 		struct filter_read read = { .func_id = func_id, .node = i };
 
-		if (!is_behind(node))
+		if (!filter_is_behind(node))
 			continue;
 		if (!kb)
 			err = lacks_types(
@@ -287,13 +299,19 @@ int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kb
 				"is a member, known for functions of the kernel, not of BPF programs");
 		else
 			err = proto ? resolve_node(filter, node, btf, proto, &read) : 1;
-		if (err == 1)
-			return 0; /* filter_fits finds no read */
+		if (err == 1) { /* filter_fits finds no read; the other side of || may have one */
+			if (!*first)
+				memcpy(first, filter->why, sizeof(first));
+			err = 0;
+			continue;
+		}
 		if (!err && VEC_RESERVE(filter->reads, filter->read_cap, filter->read_cnt + 1))
 			err = -ENOMEM;
 		if (!err)
 			filter->reads[filter->read_cnt++] = read;
 	}
+	if (*first)
+		memcpy(filter->why, first, sizeof(first));
 	return err;
 }
 
@@ -313,9 +331,19 @@ static struct operand operand_of(const struct filter *filter, const struct proto
 	const struct proto *proto = proto_table_get(protos, func_id);
 	struct operand op = { .table = protos, .is_ret = filter_is_retval(node->name) };
 
+	if (filter->shown && filter_is_behind(node)) {
+		op.table = filter->shown;
+		op.type =
+			proto_field_type(filter->shown, func_id, filter_whole_name(node), &op.idx);
+		if (op.type && (node->string.ptr ? op.type->kind != PROTO_CHARS
+						 : proto_kind_words(op.type->kind) != 1))
+			op.type = NULL;
+		op.names = op.type;
+		return op;
+	}
 	op.type = proto ? filter_find(proto, node->name, &op.idx) : NULL;
 	op.names = op.type;
-	if (!op.type || !is_behind(node))
+	if (!op.type || !filter_is_behind(node))
 		return op;
 	op.read = read_of(filter, func_id, node);
 	op.table = filter->types;
@@ -324,9 +352,8 @@ static struct operand operand_of(const struct filter *filter, const struct proto
 	return op;
 }
 
-/* The part of @node that the function lacks; len 0: none. */
-static struct text lacking(const struct filter *filter, const struct proto_table *protos,
-			   uint32_t func_id, const struct filter_node *node)
+struct text filter_lacks(const struct filter *filter, const struct proto_table *protos,
+			 uint32_t func_id, const struct filter_node *node)
 {
 	const struct operand op = operand_of(filter, protos, func_id, node);
 	const struct proto *proto = proto_table_get(protos, func_id);
@@ -338,23 +365,55 @@ static struct text lacking(const struct filter *filter, const struct proto_table
 				       !proto_enumerator(op.table, op.names, node->symbol, &value)
 			       ? node->symbol
 			       : (struct text){ "", 0 };
-	if (!is_behind(node) || !proto || !filter_find(proto, node->name, &idx))
+	if (!filter_is_behind(node) || !proto || !filter_find(proto, node->name, &idx))
 		return node->name;
 	return node->path.len ? node->path
 			      : (struct text){ node->string.ptr - 1, node->string.len + 1 };
 }
 
+/* What a function lacks so that the node has a meaning: of both sides of ||, else of one. len 0: nothing. */
+static struct text lacking(const struct filter *filter, const struct proto_table *protos,
+			   uint32_t func_id, uint32_t at)
+{
+	const struct filter_node *node = &filter->nodes[at];
+	struct text left, right;
+
+	if (is_comparison(node)) {
+		left = filter_lacks(filter, protos, func_id, node);
+		return left.len || !node->other
+			       ? left
+			       : filter_lacks(filter, protos, func_id, other_of(filter, node));
+	}
+	left = lacking(filter, protos, func_id, node->left);
+	if (node->op == FILTER_NOT || !left.len == (node->op == FILTER_OR))
+		return left;
+	right = lacking(filter, protos, func_id, node->right);
+	return right.len && node->op == FILTER_OR ? left : right;
+}
+
+/* The node itself, or if it is a || of which the function lacks a side, which is false then, the other side. */
+static uint32_t known_side(const struct filter *filter, const struct proto_table *protos,
+			   uint32_t func_id, uint32_t at)
+{
+	const struct filter_node *node = &filter->nodes[at];
+
+	while (node->op == FILTER_OR) {
+		if (lacking(filter, protos, func_id, node->left).len)
+			at = node->right;
+		else if (lacking(filter, protos, func_id, node->right).len)
+			at = node->left;
+		else
+			break;
+		node = &filter->nodes[at];
+	}
+	return at;
+}
+
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing)
 {
-	for (uint32_t i = 0; i < filter->node_cnt; i++) {
-		if (!is_comparison(&filter->nodes[i]))
-			continue;
-		*missing = lacking(filter, protos, func_id, &filter->nodes[i]);
-		if (missing->len)
-			return false;
-	}
-	return true;
+	*missing = lacking(filter, protos, func_id, filter->root);
+	return !missing->len;
 }
 
 struct filter_needs filter_needs(const struct filter *filter)
@@ -362,7 +421,7 @@ struct filter_needs filter_needs(const struct filter *filter)
 	struct filter_needs needs = { false, false };
 
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
-		if (!is_comparison(&filter->nodes[i]))
+		if (!is_operand(&filter->nodes[i]))
 			continue;
 		needs.ret |= filter_is_retval(filter->nodes[i].name);
 		needs.args |= !filter_is_retval(filter->nodes[i].name);
@@ -394,25 +453,78 @@ static int64_t number_of(const struct filter_node *node, const struct proto_tabl
 	return __builtin_add_overflow(number, node->number, &number) ? INT64_MAX : number;
 }
 
-static bool compares(const struct filter_node *node, const struct proto_table *protos,
-		     const struct proto *proto, const uint64_t *values)
+/* What is tested. */
+struct tested {
+	const struct filter *filter;
+	const struct proto_table *protos;
+	uint32_t func_id;
+	const uint64_t *values;
+	const uint64_t *shown; /* NULL: no members */
+};
+
+/* Whether the text in the words of a member is the string. */
+static bool is_string(const struct filter_node *node, const uint64_t *words)
 {
-	uint32_t idx;
-	const struct proto_type *type = filter_find(proto, node->name, &idx);
+	const char *text = (const char *)words;
+	const size_t len = node->string.len;
+
+	return len <= SHOWN_CHARS && !memcmp(text, node->string.ptr, len) &&
+	       (len == SHOWN_CHARS || !text[len]);
+}
+
+/* The value of an operand, with the sign of its type. */
+static uint64_t value_of(const struct tested *tested, const struct filter_node *node,
+			 const struct operand *op)
+{
+	const struct proto_type *type = op->type;
 	const unsigned int unused_bits = filter_is_wide(type) ? 0 : 64 - 8u * type->bytes;
-	uint64_t value = values[idx] << unused_bits;
-	const int64_t number = number_of(node, protos, type);
+	const uint64_t value =
+		(filter_is_behind(node) ? proto_field_number(type, tested->shown[op->idx])
+					: tested->values[op->idx])
+		<< unused_bits;
+
+	return filter_is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits)
+				      : value >> unused_bits;
+}
+
+/* As filter_jump_other. */
+static bool compares_other(const struct tested *tested, const struct filter_node *node,
+			   const struct operand *op, uint64_t value)
+{
+	const struct filter_node *other_node = other_of(tested->filter, node);
+	const struct operand other =
+		operand_of(tested->filter, tested->protos, tested->func_id, other_node);
+	const uint64_t than = value_of(tested, other_node, &other);
+
+	if (value == than)
+		return node->op == FILTER_EQUAL || node->number;
+	if (node->op == FILTER_EQUAL)
+		return false;
+	return filter_is_wide(op->type) || filter_is_wide(other.type)
+		       ? value < than
+		       : (int64_t)value < (int64_t)than;
+}
+
+static bool compares(const struct tested *tested, const struct filter_node *node)
+{
+	const struct operand op = operand_of(tested->filter, tested->protos, tested->func_id, node);
+	int64_t number;
+	uint64_t value;
 	bool is_error;
 
-	if (is_behind(node))
+	if ((filter_is_behind(node) || node->other) && !tested->shown)
 		return false;
-	value = filter_is_signed(type) ? (uint64_t)((int64_t)value >> unused_bits)
-				       : value >> unused_bits;
+	if (node->string.ptr)
+		return is_string(node, tested->shown + op.idx);
+	value = value_of(tested, node, &op);
+	if (node->other)
+		return compares_other(tested, node, &op, value);
+	number = number_of(node, op.table, op.names);
 	if (node->op == FILTER_EQUAL)
 		return value == (uint64_t)number;
 	if (node->op == FILTER_BITS)
 		return value & (uint64_t)number;
-	if (!filter_is_wide(type))
+	if (!filter_is_wide(op.type))
 		return (int64_t)value < number;
 	/* a wide value that is an error is less than any other value */
 	is_error = value >= (uint64_t)ERROR_MIN;
@@ -422,26 +534,34 @@ static bool compares(const struct filter_node *node, const struct proto_table *p
 }
 
 /* The parser limits the depth of the recursion. */
-static bool holds(const struct filter *filter, uint32_t at, const struct proto_table *protos,
-		  const struct proto *proto, const uint64_t *values)
+static bool holds(const struct tested *tested, uint32_t at)
 {
-	const struct filter_node *node = &filter->nodes[at];
+	const struct filter_node *node =
+		&tested->filter
+			 ->nodes[known_side(tested->filter, tested->protos, tested->func_id, at)];
 	bool left;
 
 	if (is_comparison(node))
-		return compares(node, protos, proto, values);
-	left = holds(filter, node->left, protos, proto, values);
+		return compares(tested, node);
+	left = holds(tested, node->left);
 	if (node->op == FILTER_NOT)
 		return !left;
 	if (left == (node->op == FILTER_OR))
 		return left;
-	return holds(filter, node->right, protos, proto, values);
+	return holds(tested, node->right);
 }
 
 bool filter_eval(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
-		 const uint64_t *values)
+		 const uint64_t *values, const uint64_t *shown)
 {
-	return holds(filter, filter->root, protos, proto_table_get(protos, func_id), values);
+	const struct tested tested = { filter, protos, func_id, values, shown };
+
+	return holds(&tested, filter->root);
+}
+
+void filter_use_shown(struct filter *filter, const struct proto_table *members)
+{
+	filter->shown = members;
 }
 
 /* ---- in the kernel ---- */
@@ -612,6 +732,24 @@ static void filter_compare_text(struct coder *c, const struct filter_node *node,
 	place(c, no);
 }
 
+/* Jump to @label if the value in R_VALUE is less than the member @other, or if it equals it. */
+static void filter_jump_other(struct coder *c, const struct filter_node *node,
+			      const struct operand *op, uint32_t label)
+{
+	const struct operand other =
+		operand_of(c->filter, c->protos, c->func_id, other_of(c->filter, node));
+	const bool is_wide = filter_is_wide(op->type) || filter_is_wide(other.type);
+	uint8_t condition = BPF_JEQ;
+
+	if (node->op == FILTER_LESS && node->number) /* one more is greater, so it may be equal */
+		condition = is_wide ? BPF_JLE : BPF_JSLE;
+	else if (node->op == FILTER_LESS)
+		condition = is_wide ? BPF_JLT : BPF_JSLT;
+	filter_put(c, BPF_ALU64 | BPF_MOV | BPF_X, R_STRING, R_VALUE, 0, 0);
+	filter_load(c, &other);
+	filter_put(c, BPF_JMP | condition | BPF_X, R_STRING, R_VALUE, (int16_t)label, 0);
+}
+
 /* Jump to @label if the comparison yields @when, else continue. */
 static void filter_compare(struct coder *c, const struct filter_node *node, bool when,
 			   uint32_t label)
@@ -627,7 +765,9 @@ static void filter_compare(struct coder *c, const struct filter_node *node, bool
 	yes = when ? label : new_label(c);
 	number = number_of(node, op.table, op.names);
 	filter_load(c, &op);
-	if (node->op == FILTER_LESS && filter_is_wide(op.type))
+	if (node->other)
+		filter_jump_other(c, node, &op, yes);
+	else if (node->op == FILTER_LESS && filter_is_wide(op.type))
 		jump_wide_less(c, number, yes);
 	else
 		filter_jump(c,
@@ -644,7 +784,8 @@ static void filter_compare(struct coder *c, const struct filter_node *node, bool
 /* Jump to @label if the node yields @when, else continue. The parser limits the depth of the recursion. */
 static void branch(struct coder *c, uint32_t at, bool when, uint32_t label)
 {
-	const struct filter_node *node = &c->filter->nodes[at];
+	const struct filter_node *node =
+		&c->filter->nodes[known_side(c->filter, c->protos, c->func_id, at)];
 	uint32_t end;
 
 	if (node->op == FILTER_NOT) {
@@ -739,8 +880,19 @@ static uint32_t filter_add(struct reader *r, const struct filter_node *node)
 	return filter->node_cnt++;
 }
 
+/* ! stands before comparisons alone, so that a || is one alternative that must hold. */
 static uint32_t add_not(struct reader *r, uint32_t left)
 {
+	struct filter_node *node = &r->filter->nodes[left];
+
+	if (!r->wrong && node->op == FILTER_NOT)
+		return node->left;
+	if (!r->wrong && (node->op == FILTER_AND || node->op == FILTER_OR)) {
+		node->op = node->op == FILTER_AND ? FILTER_OR : FILTER_AND;
+		node->left = (uint16_t)add_not(r, node->left);
+		node->right = (uint16_t)add_not(r, node->right);
+		return left;
+	}
 	return filter_add(r, &(struct filter_node){ .op = FILTER_NOT, .left = (uint16_t)left });
 }
 
@@ -900,6 +1052,25 @@ static struct text take_path(struct reader *r)
 	return path;
 }
 
+/* NAME.MEMBER instead of a number. Return: the node's number, plus one; 0: that is not what comes next. */
+static uint16_t take_other(struct reader *r, const struct filter_node *node)
+{
+	const char *const begin = r->at;
+	struct filter_node other = { .op = FILTER_VALUE, .name = filter_take_name(r) };
+
+	if (other.name.len)
+		other.path = take_path(r);
+	if (!other.path.len) {
+		r->at = begin;
+		return 0;
+	}
+	if (node->op == FILTER_BITS)
+		return (uint16_t)filter_fail(r, "tests bits of a member, not of a number");
+	if (++r->filter->member_cnt > FILTER_MEMBER_MAX)
+		return (uint16_t)filter_fail(r, "has more than 32 members and strings");
+	return (uint16_t)(filter_add(r, &other) + 1);
+}
+
 static uint32_t take_comparison(struct reader *r)
 {
 	struct filter_node node = { .name = filter_take_name(r) };
@@ -920,10 +1091,10 @@ static uint32_t take_comparison(struct reader *r)
 	node.op = sign->op;
 	if (filter_take(r, "\""))
 		take_string(r, &node);
-	else
+	else if (!(node.other = take_other(r, &node)) && !r->wrong)
 		filter_take_number(r, sign->op == FILTER_LESS, &node);
 	node.number += sign->more;
-	if (is_behind(&node) && ++r->filter->member_cnt > FILTER_MEMBER_MAX)
+	if (filter_is_behind(&node) && ++r->filter->member_cnt > FILTER_MEMBER_MAX)
 		return filter_fail(r, "has more than 32 members and strings");
 	at = filter_add(r, &node);
 	return sign->is_not ? add_not(r, at) : at;

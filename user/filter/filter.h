@@ -8,6 +8,8 @@
 #include "kernel/member.h"
 #include "kernel/proto.h"
 
+struct shown;
+
 enum filter_op {
 	FILTER_AND,
 	FILTER_OR,
@@ -15,6 +17,7 @@ enum filter_op {
 	FILTER_LESS,  /* the value is less than the number */
 	FILTER_EQUAL, /* equals it */
 	FILTER_BITS,  /* has one of its bits */
+	FILTER_VALUE, /* no condition: a member with which another node compares */
 };
 
 struct filter_node {
@@ -26,7 +29,21 @@ struct filter_node {
 	struct text string; /* ptr not NULL: with this text, without quotes */
 	struct text symbol; /* len 0: with number; else an enumerator, plus number */
 	int64_t number;
+	/* 0: none; else less or equal compares with the member of the node before this number, or with that plus number */
+	uint16_t other;
 };
+
+/* filter_is_behind - whether the node has a member or a string, not the value itself. Of AND, OR and NOT it has not. */
+static inline bool filter_is_behind(const struct filter_node *node)
+{
+	return node->path.len || node->string.ptr;
+}
+
+/* filter_whole_name - NAME.PATH, as --show has it. */
+static inline struct text filter_whole_name(const struct filter_node *node)
+{
+	return (struct text){ node->name.ptr, node->name.len + node->path.len };
+}
 
 #define FILTER_NODE_MAX   192u
 #define FILTER_MEMBER_MAX 32u /* members and strings in one filter */
@@ -62,7 +79,9 @@ struct filter {
 	size_t read_cnt;
 	size_t read_cap;
 	struct proto_table *types; /* has the enums of members */
-	char why[MEMBER_WHY];      /* "": no member was missing */
+	const struct proto_table
+		*shown;       /* see filter_use_shown; NULL: members are read in the kernel */
+	char why[MEMBER_WHY]; /* "": no member was missing */
 };
 
 struct bpf_insn;
@@ -88,12 +107,17 @@ int filter_resolve(struct filter *filter, const struct kbtf *kb, const struct kb
 		   uint32_t func_id);
 
 /*
- * filter_fits - whether the function has every argument and result that @filter names, with a comparable type.
+ * filter_fits - whether the function has the arguments and the result that @filter names, with a comparable type; of each || at
+ * least one side. A side that it lacks is false for this function.
  *
  * *missing: the first name, enumerator, path of a member or string that it lacks; borrowed from @filter.
  */
 bool filter_fits(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
 		 struct text *missing);
+
+/* filter_lacks - the part of a comparison that the function lacks, as *missing of filter_fits; len 0: none. */
+struct text filter_lacks(const struct filter *filter, const struct proto_table *protos,
+			 uint32_t func_id, const struct filter_node *node);
 
 /* filter_is_member - whether @missing is the path of a member, or a string; filter->why says what is wrong with it. */
 static inline bool filter_is_member(struct text missing)
@@ -120,13 +144,23 @@ struct filter_needs {
 struct filter_needs filter_needs(const struct filter *filter);
 
 /*
+ * filter_show - let calls show the members that @filter names (shown.h), so that filter_eval can test them.
+ *
+ * Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call.
+ */
+const char *filter_show(const struct filter *filter, struct shown **shown);
+
+/* filter_use_shown - from now on members are those that calls show: @members has their types. Borrowed. */
+void filter_use_shown(struct filter *filter, const struct proto_table *members);
+
+/*
  * filter_eval - whether a call of a function that @filter fits passes.
  *
- * @values: all arguments of the prototype, then the result. Agrees with the code of filter_code, but no member and no
- * string passes: these are in the kernel's memory.
+ * @values: all arguments of the prototype, then the result. @shown: words of members after filter_use_shown, else NULL. Agrees
+ * with the code of filter_code, but without @shown no member and no string passes: these are in the kernel's memory.
  */
 bool filter_eval(const struct filter *filter, const struct proto_table *protos, uint32_t func_id,
-		 const uint64_t *values);
+		 const uint64_t *values, const uint64_t *shown);
 
 #define FILTER_INSN_MAX 4096u
 

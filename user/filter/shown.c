@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "filter/filter.h"
 #include "kernel/kbtf.h"
 #include "kernel/tracepoint.h"
 
@@ -678,4 +679,29 @@ uint32_t shown_code(const struct shown *shown, uint32_t func_id, bool is_direct,
 	emit(&c, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
 	emit(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 	return c.cnt;
+}
+
+/* ---- members of --filter ---- */
+
+const char *filter_show(const struct filter *filter, struct shown **shown)
+{
+	static char why[SHOWN_TEXT_MAX + 120];
+	const char *wrong = NULL;
+
+	for (uint32_t i = 0; i < filter->node_cnt && !wrong; i++) {
+		const struct filter_node *node = &filter->nodes[i];
+		char text[SHOWN_TEXT_MAX + 2];
+
+		if (!filter_is_behind(node))
+			continue;
+		if (node->string.len > SHOWN_CHARS)
+			return "compares a string of more than 16 bytes, which is all that a call shows of a text";
+		snprintf(text, sizeof(text), "%.*s", (int)filter_whole_name(node).len,
+			 node->name.ptr);
+		wrong = shown_parse(shown, text);
+		if (wrong)
+			snprintf(why, sizeof(why), "has '%.*s', which %s",
+				 (int)filter_whole_name(node).len, node->name.ptr, wrong);
+	}
+	return wrong ? why : NULL;
 }

@@ -13,6 +13,7 @@ struct bpf_insn;
 
 #define SHOWN_MEMBER_MAX 8u   /* members in all --show options */
 #define SHOWN_TEXT_MAX   120u /* bytes of a member's path */
+#define SHOWN_CHARS      16u  /* bytes of a text that are shown (PROTO_CHARS) */
 
 /* A member of the list of --show. */
 struct shown_name {

@@ -764,6 +764,31 @@ uint32_t proto_fields(const struct proto_table *table, uint32_t id, const uint64
 	return i;
 }
 
+const struct proto_type *proto_field_type(const struct proto_table *table, uint32_t id,
+					  struct text name, uint32_t *word)
+{
+	const struct proto *proto = proto_table_get(table, id);
+
+	*word = 0;
+	for (uint32_t i = 0; proto && i < proto->arg_cnt; i++) {
+		if (text_equal(name, proto->args[i].name))
+			return &proto->args[i].type;
+		*word += proto_kind_words(proto->args[i].type.kind);
+	}
+	return NULL;
+}
+
+uint64_t proto_field_number(const struct proto_type *type, uint64_t word)
+{
+	switch (type->kind) {
+	case PROTO_BE:
+	case PROTO_BE_HEX:
+	case PROTO_IPV4:
+		return from_be(type, word);
+	}
+	return word;
+}
+
 void proto_code_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
 		       size_t cnt, void (*visit)(void *ctx, uint64_t addr), void *ctx)
 {

@@ -169,6 +169,17 @@ uint32_t proto_fields(const struct proto_table *table, uint32_t id, const uint64
 		      struct text (*place)(void *ctx, uint64_t addr), void *ctx,
 		      struct proto_texts *texts, struct value *out);
 
+/*
+ * proto_field_type - the type of the field @name of the tracepoint or the members @id. *@word: the first of its words.
+ *
+ * Return: NULL: there is none.
+ */
+const struct proto_type *proto_field_type(const struct proto_table *table, uint32_t id,
+					  struct text name, uint32_t *word);
+
+/* proto_field_number - the word of a field as a number of this host; of texts and long addresses it has no meaning. */
+uint64_t proto_field_number(const struct proto_type *type, uint64_t word);
+
 /* proto_code_fields - call @visit with each word that is an address in a function. */
 void proto_code_fields(const struct proto_table *table, uint32_t id, const uint64_t *words,
 		       size_t cnt, void (*visit)(void *ctx, uint64_t addr), void *ctx);

@@ -165,7 +165,7 @@ static const struct man_block man_blocks[] = {
 	  "comparisons; & is true if NAME and NUMBER have a bit in common." },
 	{ MAN_ITEM, "NUMBER",
 	  "decimal or hexadecimal, with - before it if negative; the name of an errno; an enumerator of the argument's "
-	  "or member's type; \"TEXT\" with == and != for arrays of characters and pointers to them." },
+	  "or member's type; another NAME.MEMBER, but not with &; \"TEXT\" with == and != for arrays of characters and pointers to them." },
 	{ MAN_ITEM, "&& || ! ()", "combine comparisons; && binds tighter than ||." },
 	{ MAN_SUBSECTION, "--show: members of the structs behind arguments", NULL },
 	{ MAN_TEXT, NULL,

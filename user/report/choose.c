@@ -869,7 +869,7 @@ static bool values_of(struct value_match *vm, const struct proto *proto, const s
 		for (uint32_t i = 0; i < proto->arg_cnt; i++)
 			values[i] = call.args[i];
 	}
-	if (!vm->needs.ret)
+	if (!vm->needs.ret || proto->ret.kind == PROTO_VOID)
 		return true;
 	if (!values_get(vm->details->values, ev->values, &call) || !call.has_ret)
 		return false;
@@ -892,13 +892,10 @@ static bool choose_is_asked_for(struct value_match *vm, const struct event *ev)
 	}
 	if (opts->errors_only && !choose_is_error(&proto->ret, values[proto->arg_cnt]))
 		return false;
-	return !opts->filter || filter_eval(opts->filter, protos, ev->func_id, values);
+	return !opts->filter || filter_eval(opts->filter, protos, ev->func_id, values, NULL);
 }
 
-/*
- * value_match_event - take the next event of a function that --filter fits. Sets EVENT_MARKED at the exit of a
- * selected call.
- */
+/* value_match_event - take the next event of a function that --filter fits: EVENT_MARKED at the exit of a selected call. */
 static void value_match_event(struct value_match *vm, struct event *ev)
 {
 	if (ev->kind == EVENT_ENTRY)

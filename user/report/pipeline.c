@@ -454,6 +454,56 @@ int start_setup_fit(struct filter *filter, struct func *func, uint32_t func_id,
 	return err;
 }
 
+/* What all functions lack of a comparison: its name, unless one has it; len 0: a function lacks nothing. */
+static struct text lacks_in_all(const struct filter *filter, const struct proto_table *protos,
+				const struct filter_node *node)
+{
+	struct text missing = { "", 0 };
+
+	for (uint32_t i = 0; proto_table_get(protos, i); i++) {
+		const struct text lack = filter_lacks(filter, protos, i, node);
+
+		if (!lack.len)
+			return lack;
+		if (!missing.len || lack.ptr != node->name.ptr)
+			missing = lack;
+	}
+	return missing;
+}
+
+/* Whether another comparison with the same enumerator has a meaning. */
+static bool is_known_elsewhere(const struct filter *filter, const struct proto_table *protos,
+			       struct text symbol)
+{
+	for (uint32_t i = 0; symbol.len && i < filter->node_cnt; i++) {
+		const struct filter_node *node = &filter->nodes[i];
+
+		if (text_equal(node->symbol, symbol) && !lacks_in_all(filter, protos, node).len)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether no function has a name or an enumerator of the filter. As a side of || all functions fit without it, but it may be
+ * mistyped.
+ */
+static bool has_unknown(const struct filter *filter, const struct proto_table *protos,
+			struct text *missing)
+{
+	for (uint32_t i = 0; i < filter->node_cnt; i++) {
+		const struct filter_node *node = &filter->nodes[i];
+
+		if (!node->name.len)
+			continue;
+		*missing = lacks_in_all(filter, protos, node);
+		if (missing->len && (missing->ptr != node->symbol.ptr ||
+				     !is_known_elsewhere(filter, protos, node->symbol)))
+			return true;
+	}
+	return false;
+}
+
 int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			     const struct proto_table *protos, const struct kbtf *kb)
 {
@@ -477,9 +527,9 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 							      missing),
 					       func);
 	}
-	if (has_start || !opts->filter)
+	if (!opts->filter || (has_start && !has_unknown(opts->filter, protos, &missing)))
 		return 0;
-	if (*opts->filter->why)
+	if (has_start ? filter_is_member(missing) : *opts->filter->why)
 		return member_misses(opts->filter, NULL);
 	return filter_misses(&missing,
 			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
