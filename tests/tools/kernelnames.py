@@ -14,7 +14,7 @@ TABLES = [
     ("select/presets.c", "common[]"),
     ("select/presets.c", "denied[]"),
     ("select/presets.c", "preset_defs[]"),
-    ("select/presets.c", "preset_default_funcs[]"),
+    ("select/presets.c", "preset_main_path[]"),
     ("select/reach.c", "entry_callers[]"),
     ("select/reach.c", "*names ="),
     ("select/presets.c", "netfilter_entries[]"),

@@ -440,8 +440,8 @@ TEST(rules_that_match_nothing_are_refused)
 
 TEST(presets_are_roots_with_a_depth_of_their_own)
 {
-	static const struct preset some = { "some", "", "no_such_func tcp_sendmsg", 1 };
-	static const struct preset none = { "none", "", "no_such_func neither", 1 };
+	static const struct preset some = { "some", "", "no_such_func tcp_sendmsg", 1, NULL };
+	static const struct preset none = { "none", "", "no_such_func neither", 1, NULL };
 	const struct preset *list[] = { &some };
 
 	small_kernel();

@@ -57,8 +57,15 @@ static void complete_put_funcs(struct values *v)
 		ksymnames_visit("/proc/kallsyms", typed(v), complete_put_func, v);
 		return;
 	}
-	for (size_t i = 0; i < preset_default_func_cnt; i++)
-		complete_values_put(v, preset_default_funcs[i], NULL);
+	for (size_t i = 0; i < preset_main_path_cnt; i++) {
+		const char *names = preset_main_path[i].funcs;
+		char name[64];
+
+		for (struct text word; (word = text_word(&names)).len;) {
+			snprintf(name, sizeof(name), "%.*s", (int)word.len, word.ptr);
+			complete_values_put(v, name, NULL);
+		}
+	}
 }
 
 /* ---- tracepoints ---- */

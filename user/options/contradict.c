@@ -10,6 +10,7 @@
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/opttab.h"
+#include "select/presets.h"
 #include "select/select.h"
 
 static bool is_of_table(enum opts_verb verb)
@@ -386,9 +387,32 @@ static const char *contradiction(struct opts *opts)
 	return why;
 }
 
+/* A preset may have a filter. It is tested at all start functions, so no others may be there. */
+static const char *preset_filter_settle(struct opts *opts)
+{
+	static char why[WHY_BYTES];
+	const struct preset *preset = NULL;
+
+	for (size_t i = 0; i < opts->presets.cnt && !preset && !opts->input_path; i++) {
+		preset = preset_find(opts->presets.items[i]);
+		if (!preset->filter)
+			preset = NULL;
+	}
+	if (!preset)
+		return NULL;
+	if (!opts->filter && opts->presets.cnt == 1 && !opts->graph_funcs.cnt)
+		return filter_parse(&opts->filter, preset->filter);
+	snprintf(why, sizeof(why), "--preset %s has a filter, so it excludes %s", preset->name,
+		 opts->filter ? "--filter" : "-G and other presets");
+	return why;
+}
+
 const char *contradict_settle(struct opts *opts)
 {
 	const char *why = missing(opts);
+
+	if (!why)
+		why = preset_filter_settle(opts);
 
 	if (!why)
 		why = contradiction(opts);

@@ -8,6 +8,7 @@
 #include "options/refuse.h"
 #include "options/opttab.h"
 #include "select/list.h"
+#include "select/presets.h"
 
 static const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 
@@ -100,6 +101,7 @@ enum man_kind {
 	MAN_OPTIONS,
 	MAN_GRAPH_OPTS,
 	MAN_CONSUMERS,
+	MAN_MAIN_PATH,
 	MAN_STATUSES,
 	MAN_EXAMPLES,
 };
@@ -116,8 +118,8 @@ static const struct man_block man_blocks[] = {
 	{ MAN_TEXT, NULL, man_about },
 	{ MAN_TEXT, NULL,
 	  "Without COMMAND and without an option that selects tasks, every task is traced, except netfgraph itself "
-	  "and the processes that forward its output to the terminal. Without -T, -G and --preset, about 45 "
-	  "functions are traced that a TCP or UDP packet passes between system call and device." },
+	  "and the processes that forward its output to the terminal. Without -T, -G and --preset, functions "
+	  "are traced that a TCP or UDP packet passes between system call and device (see Default functions)." },
 	{ MAN_TEXT, NULL,
 	  "A start function (-G, --preset) is a function at which a graph begins: only its calls and the calls "
 	  "below them are recorded. --packet makes start functions of the traced functions that have a packet or a "
@@ -136,6 +138,12 @@ static const struct man_block man_blocks[] = {
 	{ MAN_GRAPH_OPTS, NULL, NULL },
 	{ MAN_SUBSECTION, "Consumers for --for", NULL },
 	{ MAN_CONSUMERS, NULL, NULL },
+
+	{ MAN_SUBSECTION, "Default functions", NULL },
+	{ MAN_TEXT, NULL,
+	  "Without -T, -G and --preset these are traced, as far as the kernel has them; those of modules (kernel TLS) once "
+	  "these are loaded, from Linux 5.11 on. netfgraph list shows those of the running kernel." },
+	{ MAN_MAIN_PATH, NULL, NULL },
 
 	{ MAN_SUBSECTION, "Completion", NULL },
 	{ MAN_TEXT, NULL,
@@ -404,6 +412,12 @@ static void put_consumers(struct strbuf *out)
 	strbuf_release(&text);
 }
 
+static void put_main_path(struct strbuf *out)
+{
+	for (size_t i = 0; i < preset_main_path_cnt; i++)
+		item(out, preset_main_path[i].title, preset_main_path[i].funcs);
+}
+
 static void put_statuses(struct strbuf *out)
 {
 	for (size_t i = 0; i < exit_status_def_cnt; i++) {
@@ -425,6 +439,7 @@ static void put_block(struct strbuf *out, const struct man_block *block)
 		[MAN_OPTIONS] = manual_put_options,
 		[MAN_GRAPH_OPTS] = manual_put_graph_opts,
 		[MAN_CONSUMERS] = put_consumers,
+		[MAN_MAIN_PATH] = put_main_path,
 		[MAN_STATUSES] = put_statuses,
 		[MAN_EXAMPLES] = put_examples,
 	};
@@ -769,6 +784,13 @@ static void topic_privileges(struct strbuf *out)
 static void topic_presets(struct strbuf *out)
 {
 	list_presets(&(struct tablew){ .out = out }, &(struct str_list){ 0 });
+	strbuf_str(out, "\nwithout --preset, -T and -G:\n");
+	for (size_t i = 0; i < preset_main_path_cnt; i++) {
+		size_t begin = out->len;
+
+		strbuf_printf(out, "  %s", preset_main_path[i].title);
+		help_item(out, begin, preset_main_path[i].funcs);
+	}
 }
 
 static void topic_config(struct strbuf *out)
@@ -810,6 +832,23 @@ static const struct {
 };
 #define OTHER_TOPICS ((int)(sizeof(other_topics) / sizeof(other_topics[0])))
 
+static void topic_preset(struct strbuf *out, const struct preset *preset)
+{
+	const size_t begin = out->len;
+
+	strbuf_printf(out, "preset %s: ", preset->name);
+	wrap(out, preset->help, out->len - begin, 2);
+	strbuf_char(out, '\n');
+	strbuf_printf(out, "  netfgraph --preset %s --timeout 10s\n", preset->name);
+	strbuf_printf(out, "  netfgraph record --preset %s -o FILE --timeout 10s\n", preset->name);
+	strbuf_str(out, "\nstart functions:\n  ");
+	wrap(out, preset->starts, 2, 2);
+	if (preset->filter) {
+		strbuf_str(out, "\nfilter:\n  ");
+		wrap(out, preset->filter, 2, 2);
+	}
+}
+
 const char *manual_topic_name(int i)
 {
 	const int group_cnt = (int)ARRAY_SIZE(man_topics);
@@ -841,6 +880,10 @@ bool manual_topic(struct strbuf *out, const char *word)
 		if (strcmp(other_topics[i].name, topic) != 0)
 			continue;
 		other_topics[i].print(out);
+		return true;
+	}
+	if (preset_find(topic)) {
+		topic_preset(out, preset_find(topic));
 		return true;
 	}
 	/* an option without its dashes */

@@ -433,7 +433,7 @@ const struct opt_def opt_defs[] = {
 	{ 'T', "trace-funcs", "GLOB", TEXTS(trace_funcs), SELECTS,
 	  "Trace functions whose names match; repeatable. 'GLOB [MODULE]' matches functions of that module only, 'GLOB "
 	  "[bpf]' those of BPF programs (XDP, tc, cgroup, sockets), also of programs that appear later. +GLOB adds to what -G or --preset finds, or to the default, instead of replacing it. Default: the main path of "
-	  "TCP, UDP and IP through the kernel." },
+	  "TCP and UDP, by IPv4 and IPv6 ('netfgraph help presets' names its functions)." },
 	{ 'N', "notrace-funcs", "GLOB", TEXTS(notrace_funcs), SELECTS,
 	  "Do not trace functions whose names match; repeatable; overrides -T. A warning says if none matches." },
 	{ 'G', "graph-funcs", "FUNC", TEXTS(graph_funcs), SELECTS,

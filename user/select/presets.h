@@ -19,6 +19,8 @@ struct preset {
 	 */
 	const char *starts;
 	unsigned int callee_depth; /* default depth below them; PRESET_ALONE: none */
+	const char
+		*filter; /* --filter, which all its start functions have; NULL: all their calls */
 };
 
 extern const struct preset preset_defs[];
@@ -27,12 +29,18 @@ extern const size_t preset_def_cnt;
 /* preset_name - the name of preset_defs[@i]; NULL after the last one. */
 const char *preset_name(int i);
 
+/* Functions of one protocol or layer. */
+struct preset_group {
+	const char *title;
+	const char *funcs; /* separated by blanks */
+};
+
 /*
- * The functions traced by default: the main path of a TCP and a UDP packet, one function per stage. No kernel has all
- * of them.
+ * The functions traced by default: the main path of a TCP and a UDP packet, by IPv4 and IPv6, one function per stage, and the
+ * entries of other sockets. No kernel has all of them; those of modules exist while these are loaded.
  */
-extern const char *const preset_default_funcs[];
-extern const size_t preset_default_func_cnt;
+extern const struct preset_group preset_main_path[];
+extern const size_t preset_main_path_cnt;
 
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);

@@ -401,25 +401,41 @@ static bool is_packet_func(const struct kbtf *kb, const struct kbtf_func *func)
 		kbtf_has_arg(kb, func, "msghdr"));
 }
 
-static int main_road_put(struct selection *sel)
+/* Put the functions called @names, separated by blanks; @list, unless NULL, gets them as start functions. */
+static int names_put(struct selection *sel, const char *names, uint32_t rank,
+		     struct start_list *list)
+{
+	const struct kbtf_func *func = NULL;
+	char name[64];
+	int err = 0;
+
+	for (struct text word; !err && (word = text_word(&names)).len;) {
+		snprintf(name, sizeof(name), "%.*s", (int)word.len, word.ptr);
+		while (!err && (func = kbtf_next(sel->kb, name, func))) {
+			err = typed_put(sel, func, (struct candidate){ .rank = rank });
+			if (!err && list)
+				err = start_add(list, func);
+			sel->reaches_net |= is_packet_func(sel->kb, func);
+		}
+	}
+	return err;
+}
+
+static int main_path_put(struct selection *sel)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < preset_default_func_cnt && !err; i++) {
-		const struct kbtf_func *func = NULL;
-
-		while (!err && (func = kbtf_next(sel->kb, preset_default_funcs[i], func)))
-			err = typed_put(sel, func, (struct candidate){ .rank = RANK_NEAREST });
-	}
+	sel->reaches_net = true;
+	for (size_t i = 0; i < preset_main_path_cnt && !err; i++)
+		err = names_put(sel, preset_main_path[i].funcs, RANK_NEAREST, NULL);
 	return err;
 }
 
 /* Without text, add the main path first, then all functions that deal with packets, judged by type and name. */
 static int callees_guess(struct selection *sel)
 {
-	int err = main_road_put(sel);
+	int err = main_path_put(sel);
 
-	sel->reaches_net = true;
 	for (size_t i = 0; i < sel->typed_cnt && !err; i++) {
 		if (is_packet_func(sel->kb, &sel->typed[i]))
 			err = typed_put(sel, &sel->typed[i],
@@ -490,20 +506,8 @@ static int preset_put(struct selection *sel, const struct preset *preset)
 			sel->rules->callee_depth ? sel->rules->callee_depth : preset->callee_depth,
 		.preset = preset->name,
 	};
-	const struct kbtf_func *func = NULL;
-	const char *names = preset->starts;
-	char name[64];
-	int err = 0;
+	int err = names_put(sel, preset->starts, RANK_START, &list);
 
-	for (struct text word; !err && (word = text_word(&names)).len;) {
-		snprintf(name, sizeof(name), "%.*s", (int)word.len, word.ptr);
-		while (!err && (func = kbtf_next(sel->kb, name, func))) {
-			err = typed_put(sel, func, (struct candidate){ .rank = RANK_START });
-			if (!err)
-				err = start_add(&list, func);
-			sel->reaches_net |= is_packet_func(sel->kb, func);
-		}
-	}
 	if (!err && !list.cnt) {
 		log_error("--preset %s: this kernel has none of its functions", preset->name);
 		log_hint("functions of a module exist only while it is loaded, from Linux 5.11 on");
@@ -530,8 +534,7 @@ static int pass_defaults(struct selection *sel)
 
 	if (sel->replaces || rules->start_cnt || rules->preset_cnt)
 		return 0;
-	sel->reaches_net = true;
-	return main_road_put(sel);
+	return main_path_put(sel);
 }
 
 /* A host with more functions of BPF programs than this has most of them off the path of any one packet. */
