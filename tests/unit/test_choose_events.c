@@ -180,6 +180,56 @@ static void check_results(struct choose_events *ch, struct values *values, const
 	check_events(ch, calls, F_CNT * 2, want);
 }
 
+static uint32_t packet_put(uint16_t dport)
+{
+	const struct call_values call = {
+		.packet = { .family = 4,
+			    .proto = 17,
+			    .dport = (uint16_t)(dport << 8 | dport >> 8) },
+		.has_packet = true,
+	};
+
+	return values_put(details.values, &call);
+}
+
+/* A tree begins at the outermost call whose packet matches, and ends with it. */
+static void check_packets(const char *line, const char *want)
+{
+	static const char script[] =
+		"100 c{ 110 s{ 120 x{ 130 } 140 } 150 s{ 160 } 900 } 910 e{ 920 }";
+	struct opts opts = opts_of(line);
+	struct event calls[16];
+	size_t entry_cnt = 0;
+	size_t cnt;
+
+	opts.input_path = "rec";
+	begin_values();
+	script_begin("csxe");
+	cnt = script_events(script, calls, 16);
+	/* the packets of connect, of send with xmit in it, of another send, and close, which has none */
+	for (size_t i = 0; i < cnt; i++) {
+		const uint32_t values[] = { packet_put(1), packet_put(53), packet_put(53),
+					    packet_put(7), 0 };
+
+		if (calls[i].kind == EVENT_ENTRY)
+			calls[i].values = values[entry_cnt++];
+	}
+	check_calls(&opts, &details, calls, cnt, want);
+	opts_release(&opts);
+	end_values();
+}
+
+TEST(choice_by_packet)
+{
+	check_packets("--packet 'udp port 53'", "s{ x{ }x }s");
+	check_packets("--packet 'udp port 7 or port 1'", "c{ s{ x{ }x }s s{ }s }c");
+	check_packets("--packet 'udp port 7'", "s{ }s");
+	check_packets("--packet 'udp port 53' -G '*_xmit [veth]'", "x{ }x");
+	check_packets("--packet 'udp port 53 or port 7' -G tcp_sendmsg --slower-than 20ns",
+		      "s{ x{ }x }s");
+	check_packets("--packet tcp", "");
+}
+
 TEST(choice_by_result)
 {
 	const uint64_t refused[] = { 0xffffff91, (uint64_t)-111, (uint64_t)-111, (uint64_t)-111 };

@@ -174,7 +174,7 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 			 "-G f --callee-depth 1; --max-funcs 1; --nosleep-time; "
 			 "--include-terminal; --by-event; --max-tasks 1; --attach pair; "
 			 "--complete; --cheap; --wait-detach; --buffer-size 64K; --timeout 1s; "
-			 "--packet tcp; --graph-opts noirqs; -G f --all; -G f --learn 1s; "
+			 "--graph-opts noirqs; -G f --all; -G f --learn 1s; "
 			 "--duty 10") {
 		char line[64];
 

@@ -68,6 +68,38 @@ static struct pcapfilter translated(const struct bpf_program *prog)
 	return filter;
 }
 
+static bool has_ports(const struct recipe *r)
+{
+	return r->proto == 6 || r->proto == 17 || r->proto == 132;
+}
+
+/* What a recording has of a packet. */
+static struct nfg_packet recorded(const struct recipe *r)
+{
+	struct nfg_packet packet = { .family = (uint8_t)r->family, .proto = r->proto };
+	const int family = r->family == 4 ? AF_INET : AF_INET6;
+
+	CHECK(inet_pton(family, r->src, packet.saddr) == 1);
+	CHECK(inet_pton(family, r->dst, packet.daddr) == 1);
+	packet.sport = has_ports(r) ? htons(r->sport) : 0;
+	packet.dport = has_ports(r) ? htons(r->dport) : 0;
+	return packet;
+}
+
+/* Of a recorded packet a filter says what the kernel says of its socket. */
+static void check_recorded(const struct pcapfilter *filter, const struct recipe *r)
+{
+	const struct nfg_packet packet = recorded(r);
+	struct recipe as_socket = *r;
+	struct packet p;
+
+	as_socket.fragment = 0;
+	as_socket.behind = has_ports(r) ? 4 : 0;
+	p = packet_made(&as_socket);
+	p.len = 0;
+	CHECK(pcapfilter_matches(filter, &packet) == run_lacking(filter, &p, NFG_LACKS_SOCKET));
+}
+
 /* Return: how many of the packets match. */
 static size_t check_agreement(pcap_t *pcap, const char *expression)
 {
@@ -87,6 +119,7 @@ static size_t check_agreement(pcap_t *pcap, const char *expression)
 		CHECK(is_wanted == run_theirs(&theirs, &p));
 		matched_cnt += is_wanted;
 		check_lacking(&filters[i % 2], &p);
+		check_recorded(&filters[i % 2], &recipes[i / 2]);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		check_reached(filters[i].insns, filters[i].insn_cnt);
@@ -106,6 +139,35 @@ TEST(filters_say_what_libpcap_says)
 		matched_cnt += check_agreement(pcap, expression);
 	CHECK(matched_cnt > 800);
 	pcap_close(pcap);
+}
+
+static bool matches(const char *expression, const struct nfg_packet *packet)
+{
+	struct pcapfilter filter;
+	char why[256] = "";
+	bool is_wanted;
+
+	CHECK(!pcapfilter_compile(&filter, expression, why, sizeof(why)));
+	is_wanted = pcapfilter_matches(&filter, packet);
+	pcapfilter_release(&filter);
+	return is_wanted;
+}
+
+TEST(recorded_packets_have_addresses_ports_and_protocol)
+{
+	struct nfg_packet packet = recorded(&recipes[0]);
+	struct nfg_packet mapped = { .family = 6, .proto = 6 };
+
+	CHECK(matches("src host 10.0.0.1 and tcp dst port 443", &packet));
+	CHECK(!matches("dst host 10.0.0.1 or udp", &packet));
+	CHECK(!matches("ip[8] = 64", &packet) && !matches("not ip[8] = 64", &packet));
+	CHECK(!matches("tcp[tcpflags] & tcp-syn != 0", &packet) && !matches("less 100", &packet));
+	/* an IPv6 socket may use IPv4 */
+	CHECK(inet_pton(AF_INET6, "::ffff:10.0.0.1", mapped.saddr) == 1);
+	CHECK(inet_pton(AF_INET6, "::ffff:10.0.0.2", mapped.daddr) == 1);
+	CHECK(matches("ip and dst host 10.0.0.2", &mapped) && !matches("ip6", &mapped));
+	packet.family = 0;
+	CHECK(!matches("not udp", &packet));
 }
 
 static void check_refused(const char *expression, const char *want)

@@ -9,9 +9,13 @@
 
 #include <linux/bpf.h>
 #include <linux/filter.h>
+#include <netdb.h>
+#include <netinet/in.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "nfg_abi.h"
+#include "trace/values.h"
 
 /* In libpcap struct bpf_insn is a classic BPF instruction; in the kernel an eBPF one. */
 #define bpf_insn pcap_insn
@@ -93,6 +97,49 @@ static int translate(struct pcapfilter *out, const struct bpf_program *prog, cha
 	return err == -EOPNOTSUPP ? -EINVAL : err;
 }
 
+/*
+ * Whether a protocol of IP is called by a name (after proto, or \NAME where libpcap takes the qualifiers over), on a host that
+ * knows none: libpcap takes any for number 0 then (pcap_nametoproto in nametoaddr.c), and nothing would match. Names of the link
+ * layer and of ISO it knows itself.
+ */
+static bool has_unknown_name(const char *expression, char *why, size_t why_size)
+{
+	static const char between[] = " \t\n()!&|";
+	struct text before = { 0 };
+	bool is_of_ip = false; /* the last qualifier was proto */
+	bool expects = false;
+	size_t len;
+
+	if (getprotobyname("tcp"))
+		return false;
+	for (const char *at = expression; *(at += strspn(at, between)); at += len) {
+		const size_t to_name = strcspn(at + 1, "\\");
+		struct text word;
+
+		len = strcspn(at, between);
+		len = to_name + 1 < len ? to_name + 1 : len; /* proto\tcp */
+		word = (struct text){ at, len };
+		if (text_has_word("proto protochain", word)) {
+			is_of_ip = !text_has_word("ether fddi tr wlan link iso", before);
+			expects = is_of_ip;
+		} else if (text_has_word("host net port portrange gateway", word)) {
+			is_of_ip = false;
+		} else if ((expects || (is_of_ip && *at == '\\')) && (*at < '0' || *at > '9')) {
+			const bool is_escaped = *at == '\\';
+
+			snprintf(
+				why, why_size,
+				"names protocol '%.*s', but this host has no /etc/protocols: use its number",
+				(int)len - is_escaped, at + is_escaped);
+			return true;
+		} else {
+			expects = false;
+		}
+		before = word;
+	}
+	return false;
+}
+
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size)
 {
 	const struct libpcap *lib;
@@ -106,6 +153,8 @@ int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why
 		snprintf(why, why_size, "is empty");
 		return -EINVAL;
 	}
+	if (has_unknown_name(expression, why, why_size))
+		return -EINVAL;
 	lib = libpcap_load(missing, sizeof(missing));
 	if (!lib) {
 		snprintf(why, why_size, "needs libpcap: %s", missing);
@@ -788,4 +837,160 @@ int cbpf_translate(struct bpf_insn **out, uint32_t *out_cnt, const struct cbpf_i
 	*out = tr.out;
 	*out_cnt = tr.out_cnt;
 	return 0;
+}
+
+/* ---- the filter of a recorded call, run here ---- */
+
+#define STACK_BYTES 64
+
+struct machine {
+	uint64_t regs[BPF_REG_10 + 1];
+	uint8_t stack[STACK_BYTES];
+	uint8_t view[NFG_VIEW_LACKS + 1];
+};
+
+static bool has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_UDPLITE ||
+	       proto == IPPROTO_SCTP;
+}
+
+/* As view_of_sock of bpf/filter.bpf.h. Return: the number of valid bytes; 0: the family is unknown. */
+static uint32_t view_of(uint8_t *view, const struct nfg_packet *any)
+{
+	const struct nfg_packet packet = packet_unmapped(any);
+	const bool is_ipv4 = packet.family == 4;
+	const uint32_t cnt = is_ipv4 ? NFG_VIEW_IPV4 : NFG_VIEW_IPV6;
+
+	if (!is_ipv4 && packet.family != 6)
+		return 0;
+	view[NFG_VIEW_LACKS] = NFG_LACKS_SOCKET;
+	view[0] = is_ipv4 ? 0x45 : 0x60;
+	view[is_ipv4 ? 9 : 6] = packet.proto;
+	memcpy(view + (is_ipv4 ? 12 : 8), packet.saddr, is_ipv4 ? 4 : 16);
+	memcpy(view + (is_ipv4 ? 16 : 24), packet.daddr, is_ipv4 ? 4 : 16);
+	if (!has_ports(packet.proto))
+		return cnt;
+	memcpy(view + cnt, &packet.sport, sizeof(packet.sport));
+	memcpy(view + cnt + 2, &packet.dport, sizeof(packet.dport));
+	return cnt + 4;
+}
+
+/* The bytes at an offset from the view or from the end of the stack, which the translation keeps inside. */
+static uint8_t *machine_at(struct machine *m, uint8_t reg, int16_t off)
+{
+	return reg == BPF_REG_10 ? m->stack + STACK_BYTES + off : m->view + off;
+}
+
+static size_t machine_size(const struct bpf_insn *insn)
+{
+	return BPF_SIZE(insn->code) == BPF_W ? 4 : BPF_SIZE(insn->code) == BPF_H ? 2 : 1;
+}
+
+static uint32_t machine_operand(const struct machine *m, const struct bpf_insn *insn)
+{
+	return BPF_SRC(insn->code) == BPF_X ? (uint32_t)m->regs[insn->src_reg]
+					    : (uint32_t)insn->imm;
+}
+
+static uint32_t swapped(uint32_t value, int bits)
+{
+	return bits == 16 ? htons((uint16_t)value) : htonl(value);
+}
+
+/* All is done with 32 bits. The translation divides by nothing that is 0, and shifts by less than 32. */
+static uint32_t machine_compute(const struct machine *m, const struct bpf_insn *insn)
+{
+	const uint32_t a = (uint32_t)m->regs[insn->dst_reg];
+	const uint32_t b = machine_operand(m, insn);
+
+	switch (BPF_OP(insn->code)) {
+	case BPF_MOV:
+		return b;
+	case BPF_ADD:
+		return a + b;
+	case BPF_SUB:
+		return a - b;
+	case BPF_MUL:
+		return a * b;
+	case BPF_DIV:
+		return a / b;
+	case BPF_MOD:
+		return a % b;
+	case BPF_AND:
+		return a & b;
+	case BPF_OR:
+		return a | b;
+	case BPF_XOR:
+		return a ^ b;
+	case BPF_LSH:
+		return a << b;
+	case BPF_RSH:
+		return a >> b;
+	case BPF_NEG:
+		return -a;
+	default: /* BPF_END */
+		return swapped(a, insn->imm);
+	}
+}
+
+/* No operand has more than 32 bits. */
+static bool machine_jumps(const struct machine *m, const struct bpf_insn *insn)
+{
+	const uint32_t a = (uint32_t)m->regs[insn->dst_reg];
+	const uint32_t b = machine_operand(m, insn);
+
+	switch (BPF_OP(insn->code)) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	case BPF_JLT:
+		return a < b;
+	case BPF_JSET:
+		return a & b;
+	default: /* BPF_JA */
+		return true;
+	}
+}
+
+/* Jumps lead forward only, so it ends. */
+static uint64_t machine_run(struct machine *m, const struct pcapfilter *filter)
+{
+	for (uint32_t i = 0; i < filter->insn_cnt; i++) {
+		const struct bpf_insn *insn = &filter->insns[i];
+		const bool is_number = BPF_CLASS(insn->code) == BPF_ST;
+		const uint64_t value = is_number ? (uint32_t)insn->imm : m->regs[insn->src_reg];
+
+		switch (BPF_CLASS(insn->code)) {
+		case BPF_ALU:
+			m->regs[insn->dst_reg] = machine_compute(m, insn);
+			break;
+		case BPF_LDX:
+			m->regs[insn->dst_reg] = 0;
+			memcpy(&m->regs[insn->dst_reg], machine_at(m, insn->src_reg, insn->off),
+			       machine_size(insn));
+			break;
+		case BPF_ST:
+		case BPF_STX:
+			memcpy(machine_at(m, insn->dst_reg, insn->off), &value, machine_size(insn));
+			break;
+		default:
+			if (BPF_OP(insn->code) == BPF_EXIT)
+				return m->regs[BPF_REG_0];
+			if (machine_jumps(m, insn))
+				i += (uint32_t)insn->off;
+		}
+	}
+	return 0;
+}
+
+bool pcapfilter_matches(const struct pcapfilter *filter, const struct nfg_packet *packet)
+{
+	struct machine m = { 0 };
+
+	m.regs[REG_VALID] = view_of(m.view, packet);
+	return m.regs[REG_VALID] && machine_run(&m, filter);
 }

@@ -1,8 +1,11 @@
 #ifndef NFG_FILTER_PCAPFILTER_H
 #define NFG_FILTER_PCAPFILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "nfg_abi.h"
 
 /* The eBPF instruction, from linux/bpf.h. */
 struct bpf_insn;
@@ -23,6 +26,12 @@ struct pcapfilter {
  */
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size);
 void pcapfilter_release(struct pcapfilter *filter);
+
+/*
+ * pcapfilter_matches - whether the packet or socket of a recorded call matches. As of a socket in a trace, only version,
+ * protocol, addresses and ports are known: a filter that reads anything else does not match. Pure.
+ */
+bool pcapfilter_matches(const struct pcapfilter *filter, const struct nfg_packet *packet);
 
 /* ---- classic BPF to eBPF ---- */
 

@@ -174,7 +174,6 @@ static const char *live_hint(const char *name)
 		const char *name;
 		const char *hint;
 	} hints[] = {
-		{ "packet", "with record --packet, the recording has only these packets" },
 		{ "pid", "--tid and --comm select tasks of a file" },
 		{ "cgroup", "with record --cgroup, the recording has only these tasks" },
 		{ "container", "with record --container, the recording has only these tasks" },

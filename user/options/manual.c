@@ -188,7 +188,8 @@ static const struct man_block man_blocks[] = {
 	  "bytes, offsets computed from the packet, and layer 2 (vlan, ether) are refused." },
 	{ MAN_TEXT, NULL,
 	  "Where there is no IP header yet, or the function has only a socket, the socket is matched as if it were "
-	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not." },
+	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not. The same goes for all "
+	  "packets of a recording, which has them if it was made with --graph-opts packet." },
 	{ MAN_TEXT, NULL,
 	  "With --track a packet that matched has a number, and keeps it through copies, segments, fragments, NAT, "
 	  "tunnels and namespaces. Its argument pkt is at the first call of a start function with it in a graph. A reply is "

@@ -504,6 +504,8 @@ uint32_t wants_values(const struct opts *opts)
 	/* in a trace the kernel tests results; a recording must contain them */
 	if (selector_of(opts, SELECTS_BY_VALUES) && opts->input_path)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
+	if (opts->packet.insn_cnt && opts->input_path)
+		wanted |= NFG_WANT_PACKET;
 	if (opts->has_retaddr)
 		wanted |= NFG_WANT_CALLER;
 	if (opts->has_stack && wants_stacks(opts))

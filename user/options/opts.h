@@ -161,6 +161,7 @@ struct opts {
 	bool is_complete;
 	bool is_cheap;
 	struct pcapfilter packet; /* insn_cnt 0: no --packet */
+	const char *packet_text;  /* its expression; NULL: none */
 	enum color_when color;
 	bool no_pager;
 	bool strict;

@@ -223,6 +223,7 @@ static const char *apply_packet(struct opts *opts, const char *text)
 	int err;
 
 	pcapfilter_release(&opts->packet);
+	opts->packet_text = text;
 	err = pcapfilter_compile(&opts->packet, text, why, sizeof(why));
 	opts->host_lacks = err == -ELIBACC;
 	if (opts->host_lacks)
@@ -445,14 +446,14 @@ const struct opt_def opt_defs[] = {
 	{ 'e', "event", "GLOB", TEXTS(events), SHOWS | OF(VERB_RECORD) | OF(VERB_LIST),
 	  "Show tracepoints of the kernel between the calls, as comments at their place in the graph: skb:kfree_skb, "
 	  "'tcp:*', sched_switch; repeatable. Each is SYSTEM:NAME, or NAME alone. They are in scope as calls are. "
-	  "'list -e' shows which there are, with their fields. With report: only these." },
-	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet),
-	  SELECTS | OPT_LIVE_ONLY,
+	  "'list -e' shows which there are, with their fields. With report: only these. With profile --by: count them, too." },
+	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet), SELECTS,
 	  "Print the graph only for packets that match, in tcpdump syntax (pcap-filter(7)), for example 'tcp port "
 	  "443'. A graph starts at the first traced function (with -G or --preset, the first start function) that "
 	  "has such a packet or its socket as an argument. The filter runs in the kernel; nothing is recorded for "
 	  "other packets. Where a packet has no IP header yet, its socket is matched: src is the local end, dst "
-	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match." },
+	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match. A recording needs "
+	  "--graph-opts packet, and has of all packets what a socket has." },
 	{ 0, "track", NULL, FLAG(follows),
 	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OF(VERB_LIST) | OPT_LIVE_ONLY,
 	  "With --packet: also print graphs for the clones, copies, segments and fragments of a packet that matched, "
@@ -762,7 +763,7 @@ const struct man_verb man_verbs[] = {
 	{ "report FILE",
 	  "print a recording, or function_graph text, from FILE or a pipe, as text or in another --format; -T, -N, -C, "
 	  "--tid, --comm, -G, -g, --preset, --slower-than and, if the recording has values, "
-	  "--errors-only and --filter select from it",
+	  "--packet, --errors-only and --filter select from it",
 	  NULL,
 	  { "netfgraph report web.rec --graph-opts abstime,proc",
 	    "netfgraph report web.rec --format perfetto -o web.pftrace" } },

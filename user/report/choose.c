@@ -392,6 +392,7 @@ int choose_rows_check(const struct opts *opts)
 	const char *option = selector                  ? selector->option
 			     : opts->has_source        ? "--source"
 			     : opts->events.cnt        ? "--event"
+			     : opts->packet.insn_cnt   ? "--packet"
 			     : opts->input_is_followed ? "--follow"
 						       : NULL;
 
@@ -1165,6 +1166,9 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 		ch->kept[kept_cnt] = events[i];
 		if (!is_chosen(ch, &ch->kept[kept_cnt]))
 			continue;
+		if (ch->config.details)
+			start_setup_mark(ch->config.opts, ch->config.details->values,
+					 &ch->kept[kept_cnt]);
 		if (ch->match && may_be_start(ch, &ch->kept[kept_cnt]))
 			value_match_event(ch->match, &ch->kept[kept_cnt]);
 		kept_cnt++;

@@ -59,7 +59,7 @@ int choose_rows_finish(struct choose_rows *cr);
 
 /*
  * Selects the events of a recording that the options show: by function (-T, -N) or tracepoint (-e), CPU (-C), task (--tid, --comm), and
- * by the calls above them (-G, -g, --preset, --slower-than, --errors-only, --filter). The result is as if nothing
+ * by the calls above them (-G, -g, --preset, --packet, --slower-than, --errors-only, --filter). The result is as if nothing
  * else had been recorded.
  */
 struct choose_events;

@@ -11,6 +11,7 @@
 #include "base/suggest.h"
 #include "base/verdict.h"
 #include "filter/filter.h"
+#include "filter/pcapfilter.h"
 #include "format/details.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
@@ -290,7 +291,7 @@ static bool is_start_name(const struct opts *opts, const struct func *func)
 static bool pipeline_is_start(const struct opts *opts, const struct func *func)
 {
 	return !func->is_extra && is_start_name(opts, func) &&
-	       (!opts->packet.insn_cnt || func->arg_kind != NFG_ARG_NONE) &&
+	       (!opts->packet.insn_cnt || opts->input_path || func->arg_kind != NFG_ARG_NONE) &&
 	       (!opts->filter || func->fits_filter);
 }
 
@@ -557,6 +558,7 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 		.has_starts = selector_of(opts, SELECTS_BY_STARTS),
 		.want = opts->starts,
 		.marked_only = selector_of(opts, SELECTS_BY_VALUES),
+		.marked_begin = opts->packet.insn_cnt && opts->input_path,
 	};
 
 	if (!config.has_starts && !selector_of(opts, SELECTS_EVENTS))
@@ -567,6 +569,16 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 	start_setup_add(*kinds, opts, functab, 0);
 	config.kinds = *kinds;
 	return starts_new(out, &config);
+}
+
+void start_setup_mark(const struct opts *opts, struct values *values, struct event *ev)
+{
+	struct call_values call;
+
+	if (opts->packet.insn_cnt && ev->kind == EVENT_ENTRY && values &&
+	    values_get(values, ev->values, &call) && call.has_packet &&
+	    pcapfilter_matches(&opts->packet, &call.packet))
+		ev->flags |= EVENT_MARKED;
 }
 
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)

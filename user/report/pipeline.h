@@ -151,6 +151,9 @@ int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opt
 void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab,
 		     size_t first);
 
+/* start_setup_mark - of a recording: set EVENT_MARKED at the entry of a call whose packet or socket matches --packet. */
+void start_setup_mark(const struct opts *opts, struct values *values, struct event *ev);
+
 /* start_setup_cnt - how many start functions there are; after start_setup_check_filter. */
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 

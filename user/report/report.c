@@ -157,6 +157,18 @@ static struct text report_comm_of(void *ctx, uint32_t tid, uint64_t time_ns)
 	return comms_get(rec->comms, tid, time_ns);
 }
 
+/* Return: 0, or VERDICT_NOTHING, logged, if packets are to choose, but the recording has none. */
+static int check_packets(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+
+	if (!opts || !opts->packet.insn_cnt || !rec->has_made || rec->shown & RECFILE_SHOWS_PACKET)
+		return 0;
+	log_error("'%s' has no packets, which --packet needs", rec->config->path);
+	log_hint("record --graph-opts packet keeps them; record --packet asks the kernel");
+	return VERDICT_NOTHING;
+}
+
 /* Called once the functions are known, that is, with the first events. */
 static int replayrec_choice_begin(struct recording *rec)
 {
@@ -169,10 +181,11 @@ static int replayrec_choice_begin(struct recording *rec)
 		.comm = report_comm_of,
 		.comm_ctx = rec,
 	};
+	const int err = check_packets(rec);
 
-	if (rec->choice || !config.opts ||
+	if (err || rec->choice || !config.opts ||
 	    !(selector_of(config.opts, 0) || graphopts_hides_sleeps(config.opts)))
-		return 0;
+		return err;
 	return choose_events_new(&rec->choice, &config);
 }
 

@@ -78,7 +78,7 @@ static inline uint32_t event_call(const struct event *ev)
  * ROOT belongs to the packet; events are UNSURE while its owner is unknown; DROP at the ROOT exit: the owner was not
  * in scope.
  */
-#define EVENT_MARKED      1 /* EXIT: of a call that matches nfg_cfg.marks */
+#define EVENT_MARKED      1 /* EXIT: the call matches nfg_cfg.marks; ENTRY of a recording: --packet */
 #define EVENT_TREE_DROP   2 /* the same order as NFG_TREE_* */
 #define EVENT_TREE_UNSURE 4
 #define EVENT_TREE_ROOT   8

@@ -192,7 +192,8 @@ static void cut(struct starts *st, struct task *task, uint32_t open_cnt)
 static void gate_enter(struct starts *st, struct task *task, const struct event *ev, uint32_t depth)
 {
 	enum starts_kind kind = starts_kind_of(st, ev);
-	bool is_start = st->config.has_starts ? kind == STARTS_OPEN : depth == 0;
+	bool is_start = (st->config.has_starts ? kind == STARTS_OPEN : depth == 0) &&
+			(!st->config.marked_begin || ev->flags & EVENT_MARKED);
 	bool can_end = callstack_can_pair(&task->stack, &st->losses) ||
 		       (!st->config.has_starts && !is_holding(st));
 

@@ -35,6 +35,7 @@ struct starts_config {
 	size_t func_cnt;
 	bool has_starts;  /* some are STARTS_OPEN; if not, every outermost call counts as a start */
 	bool marked_only; /* show those whose return is EVENT_MARKED */
+	bool marked_begin; /* only calls whose entry is EVENT_MARKED are starts */
 	struct starts_want want;
 };
 

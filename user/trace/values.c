@@ -18,6 +18,27 @@ struct values {
 	uint64_t missed_cnt;
 };
 
+static bool is_mapped(const uint8_t *addr)
+{
+	static const uint8_t begin[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(addr, begin, sizeof(begin));
+}
+
+struct nfg_packet packet_unmapped(const struct nfg_packet *packet)
+{
+	struct nfg_packet out = *packet;
+
+	if (packet->family != 6 || !(is_mapped(packet->saddr) || is_mapped(packet->daddr)))
+		return out;
+	out.family = 4;
+	memset(out.saddr, 0, sizeof(out.saddr));
+	memset(out.daddr, 0, sizeof(out.daddr));
+	memcpy(out.saddr, packet->saddr + 12, 4);
+	memcpy(out.daddr, packet->daddr + 12, 4);
+	return out;
+}
+
 int values_new(struct values **out, size_t word_cnt)
 {
 	struct values *vs = calloc(1, sizeof(*vs));

@@ -30,6 +30,12 @@ struct call_values {
 };
 
 /*
+ * packet_unmapped - of an IPv6 socket that uses IPv4 (::ffff:192.0.2.1), the packet that it sends, whose addresses are those of
+ * IPv4; of any other packet a copy.
+ */
+struct nfg_packet packet_unmapped(const struct nfg_packet *packet);
+
+/*
  * The same as words, also in recordings (EXTRA_VALUES): these bits of the first word select the words that follow, in
  * this order.
  */
