@@ -11,6 +11,7 @@ static void check_hit(void *ctx, const struct trigger_hit *hit)
 	CHECK(hit->cond >= fed->conds && hit->cond < fed->conds + fed->cnt);
 	CHECK(hit->time_ns <= fed_ns);
 	CHECK(!hit->begin_ns == !hit->cond->longer_ns);
+	CHECK(!hit->cond->test.len || hit->tid);
 	CHECK(!hit->begin_ns || hit->time_ns == hit->begin_ns + hit->cond->longer_ns);
 }
 
@@ -23,14 +24,32 @@ static void check_cond(const struct trigger_cond *cond, const char *text, size_t
 	CHECK(cond->text.ptr >= text && cond->text.ptr + cond->text.len <= text + len);
 	CHECK(cond->rule[0] == '+' && cond->pattern == cond->rule + 1);
 	CHECK(*cond->pattern && memmem(text, len, cond->pattern, strlen(cond->pattern)));
-	CHECK(!cond->longer_ns != !cond->per_sec);
-	CHECK(cond->what == TRIGGER_FUNCS || cond->per_sec);
+	CHECK(trigger_is_each(cond) ? !cond->per_sec : !cond->longer_ns != !cond->per_sec);
+	CHECK(cond->what == TRIGGER_FUNCS || (cond->per_sec && !cond->test.len));
+	CHECK(!cond->test.len ||
+	      (cond->test.ptr > cond->text.ptr &&
+	       cond->test.ptr + cond->test.len < cond->text.ptr + cond->text.len));
 	CHECK(!trigger_parse(&again, alone) && again.cnt == 1);
 	CHECK(again.conds[0].what == cond->what);
 	CHECK(again.conds[0].longer_ns == cond->longer_ns);
 	CHECK(again.conds[0].per_sec == cond->per_sec);
+	CHECK(again.conds[0].test.len == cond->test.len);
 	CHECK_STR(again.conds[0].rule, cond->rule);
 	free(alone);
+}
+
+static bool fuzz_fits(void *ctx, uint32_t cond_idx, uint32_t func_id)
+{
+	(void)ctx;
+	CHECK(fed->conds[cond_idx].test.len);
+	return func_id & 1;
+}
+
+static bool fuzz_passes(void *ctx, uint32_t cond_idx, const struct event *ev)
+{
+	(void)ctx;
+	CHECK(fed->conds[cond_idx].test.len && ev->func_id & 1);
+	return ev->tid & 1;
 }
 
 static struct event any_event(uint64_t word)
@@ -52,6 +71,10 @@ static struct event any_event(uint64_t word)
 	ev.frame = word >> 6 & 3;
 	return ev;
 }
+
+static const struct trigger_ops fuzz_ops = { .hit = check_hit,
+					     .fits = fuzz_fits,
+					     .passes = fuzz_passes };
 
 static void feed_any(struct fuzz_input in)
 {
@@ -82,7 +105,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_cond(&parsed.conds[i], text, text_len);
 	if (!wrong && end) {
 		fed = &parsed;
-		err = trigger_new(&t, &parsed, &functab, check_hit, NULL, &missing);
+		for (uint32_t i = 0; i < parsed.cnt; i++)
+			parsed.conds[i].tests_result = parsed.conds[i].test.len & 1;
+		err = trigger_new(&t, &parsed, &functab, &fuzz_ops, &missing);
 		CHECK(!err || (err == -ENOENT && missing));
 		if (!err) {
 			feed_any((struct fuzz_input){ end + 1, data + len });

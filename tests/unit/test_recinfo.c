@@ -145,6 +145,54 @@ TEST(what_was_not_recorded_is_not_made_up)
 	recinfo_release(&info);
 }
 
+static const struct recfile_trigger connect_hangs = {
+	.time_ns = 3300002200,
+	.begin_ns = 2200,
+	.tid = 7,
+	.func_id = 2,
+	.condition = "tcp_func_2* > 3300ms",
+};
+static const struct recfile_trigger drops = {
+	.time_ns = 2450,
+	.func_id = RECFILE_NO_FUNC,
+	.condition = "drops > 100/s \x1b[2J*/",
+};
+
+static void write_triggers(void)
+{
+	const struct functab few = { .funcs = funcs, .cnt = 3 };
+	struct recfile_writer *w;
+
+	w = open_writer(path, 2);
+	CHECK(!recfile_writer_funcs(w, &few) && !recfile_writer_events(w, calls, 3));
+	CHECK(!recfile_writer_trigger(w, &drops) && !recfile_writer_trigger(w, &connect_hangs));
+	CHECK(!recfile_writer_close(w));
+}
+
+TEST(a_flight_recording_knows_its_trigger)
+{
+	struct strbuf text;
+	struct recinfo info;
+
+	write_triggers();
+	CHECK(!recinfo_read(&info, path, NULL) && info.trigger_cnt == 2);
+	text = text_of(&info, 0);
+	CHECK(strstr(text.ptr, ", 'drops > 100/s \\x1b[2J*?'\n            "));
+	CHECK(strstr(
+		text.ptr,
+		", 'tcp_func_2* > 3300ms': tcp_func_2.isra.0 in task 7, which began 3.300000 s before\n"));
+	strbuf_reset(&text);
+	recinfo_put(&info, &(struct tablew){ .out = &text, .form = TABLE_JSON });
+	strbuf_char(&text, '\0');
+	CHECK(strstr(
+		text.ptr,
+		"\"triggers\":[{\"condition\":\"drops > 100/s \\u001b[2J*/\",\"time_ns\":2450,\"time_unix_ns\":"));
+	CHECK(strstr(text.ptr, ",\"func\":null,\"begin_ns\":null,\"tid\":null},{"));
+	CHECK(strstr(text.ptr, ",\"func\":\"tcp_func_2.isra.0\",\"begin_ns\":2200,\"tid\":7}],"));
+	strbuf_release(&text);
+	recinfo_release(&info);
+}
+
 TEST(what_comes_before_a_damage_is_known)
 {
 	struct recinfo info;

@@ -21,14 +21,35 @@ static void keep(void *ctx, const struct trigger_hit *hit)
 	hits[hit_cnt++] = *hit;
 }
 
+/* A call passes whose thread is odd; ip_rcv has nothing to test. */
+static bool fits(void *ctx, uint32_t cond_idx, uint32_t func_id)
+{
+	(void)ctx;
+	CHECK(rule.conds[cond_idx].test.len);
+	return func_id != 2;
+}
+
+static bool passes(void *ctx, uint32_t cond_idx, const struct event *ev)
+{
+	(void)ctx;
+	CHECK(rule.conds[cond_idx].tests_result == (ev->kind == EVENT_EXIT));
+	return ev->tid & 1;
+}
+
+static const struct trigger_ops ops = { .hit = keep, .fits = fits, .passes = passes };
+
 /* In scripts: c tcp_v4_connect, s tcp_sendmsg, r ip_rcv, k kfree_skb_reason. */
 static void start(const char *text)
 {
 	const struct trigger_cond *missing;
 
 	script_begin("csrk");
-	CHECK(!trigger_parse(&rule, text) &&
-	      !trigger_new(&t, &rule, &functab, keep, NULL, &missing));
+	CHECK(!trigger_parse(&rule, text));
+	for (uint32_t i = 0; i < rule.cnt; i++)
+		rule.conds[i].tests_result = rule.conds[i].test.len &&
+					     memmem(rule.conds[i].test.ptr, rule.conds[i].test.len,
+						    "retval", strlen("retval"));
+	CHECK(!trigger_new(&t, &rule, &functab, &ops, &missing));
 }
 
 /* Return: how many hits there are so far. */
@@ -85,6 +106,14 @@ TEST(what_is_wrong_with_a_condition_is_said)
 		{ "drops > 1s", "has a limit that is not a rate" },
 		{ "losses > 10", "has a limit that is not a rate" },
 		{ "a|b > 1s", "has no function before '>'" },
+		{ "a(b > 1", "lacks a )" },
+		{ "a(b == \")\"", "lacks a )" },
+		{ "a() > 1s", "has nothing between its parentheses" },
+		{ "(b > 1)", "has no name before '('" },
+		{ "a b(c > 1)", "has no function before '('" },
+		{ "a(b > 1) 1s", "has something other than '> LIMIT' behind its )" },
+		{ "a(b > 1) >", "has no limit after '>'" },
+		{ "drops(b > 1) > 1/s", "tests drops or losses" },
 	};
 
 	EACH(c, wrongs) {
@@ -93,6 +122,54 @@ TEST(what_is_wrong_with_a_condition_is_said)
 		in_case("'%s': %s", c->in, why);
 		CHECK(why && !strncmp(why, c->want, strlen(c->want)));
 	}
+}
+
+TEST(a_test_is_read)
+{
+	CHECK(!trigger_parse(&rule,
+			     "a ( (b > 1 || c) && d == \"||)\" ) || tcp_*(e) > 5ms||f(g)>2/s"));
+	CHECK(rule.cnt == 3);
+	CHECK_STR(rule.conds[0].pattern, "a");
+	CHECK(trigger_is_each(&rule.conds[0]) && !trigger_is_each(&rule.conds[1]));
+	CHECK(!strncmp(rule.conds[0].test.ptr, "(b > 1 || c) && d == \"||)\"",
+		       rule.conds[0].test.len));
+	CHECK(rule.conds[0].test.len == strlen("(b > 1 || c) && d == \"||)\""));
+	CHECK(rule.conds[1].longer_ns == 5 * MS && rule.conds[1].test.len == 1);
+	CHECK(rule.conds[2].per_sec == 2 && *rule.conds[2].test.ptr == 'g');
+	CHECK(!trigger_parse(&rule, "a > 1s") && !rule.conds[0].test.len);
+}
+
+TEST(each_call_that_passes)
+{
+	start("*(size > 1) || kfree_*(x)");
+	CHECK(!hits_after("1ms tid8 c{ } s{ s{ } } r{ }"));
+	CHECK(hits_after("2ms tid7 c{") == 1 && hits_after("5ms }") == 1);
+	CHECK(hits[0].tid == 7 && !hits[0].func_id && hits[0].time_ns == 2 * MS &&
+	      !hits[0].begin_ns);
+	CHECK(hits_after("6ms s{ s{ } } r{ }") == 3);
+	CHECK(hits_after("7ms k{ }") == 5 && hits[4].cond == &rule.conds[1]);
+	end(0);
+}
+
+TEST(a_result_is_tested_when_it_is_known)
+{
+	start("tcp_v4_connect(retval < 0)");
+	CHECK(!hits_after("1ms tid7 c{") && hits_after("2ms }") == 1);
+	CHECK(hits[0].time_ns == 2 * MS);
+	CHECK(hits_after("3ms tid8 c{ }") == 1);
+	end(0);
+}
+
+/* Of the calls of two functions and tasks only those that pass are watched, and counted. */
+TEST(limits_of_calls_that_pass)
+{
+	start("tcp_*(size > 1) > 10ms || tcp_sendmsg > 30ms || tcp_v4_connect(size > 1) > 2/s");
+	CHECK(!hits_after("0 tid8 c{ 20ms }") && !hits_after("30ms tid8 s{ 50ms }"));
+	CHECK(hits_after("60ms tid8 s{ 100ms }") == 1 && hits[0].cond == &rule.conds[1]);
+	CHECK(hits_after("200ms tid7 c{ 211ms }") == 2 && hits[1].cond == &rule.conds[0]);
+	CHECK(hits_after("300ms tid8 c{ } c{ } c{ } tid7 c{ }") == 2);
+	CHECK(hits_after("400ms tid7 c{ }") == 3 && hits[2].cond == &rule.conds[2]);
+	end(0);
 }
 
 TEST(sixteen_conditions_are_the_most)
@@ -112,13 +189,12 @@ TEST(what_is_not_traced_is_named)
 	const struct trigger_cond *missing;
 
 	CHECK(!trigger_parse(&rule, "tcp_sendmsg > 1s || udp_* > 1s"));
-	CHECK(trigger_new(&t, &rule, &functab, keep, NULL, &missing) == -ENOENT &&
+	CHECK(trigger_new(&t, &rule, &functab, &ops, &missing) == -ENOENT &&
 	      missing == &rule.conds[1]);
 	CHECK(!trigger_parse(&rule, "drops > 1/s"));
-	CHECK(trigger_new(&t, &rule, &two, keep, NULL, &missing) == -ENOENT &&
-	      missing == &rule.conds[0]);
+	CHECK(trigger_new(&t, &rule, &two, &ops, &missing) == -ENOENT && missing == &rule.conds[0]);
 	CHECK(!trigger_parse(&rule, "losses > 1/s"));
-	CHECK(!trigger_new(&t, &rule, &two, keep, NULL, &missing));
+	CHECK(!trigger_new(&t, &rule, &two, &ops, &missing));
 }
 
 TEST(a_call_takes_longer)
@@ -244,4 +320,27 @@ TEST(drops_and_losses_are_rates)
 	CHECK(hits_after("4 k{") == 1 && hits[0].cond->what == TRIGGER_DROPS && !hits[0].begin_ns);
 	CHECK(hits_after("5 lost100") == 1);
 	CHECK(hits_after("6 lost1") == 2 && hits[1].cond->what == TRIGGER_LOSSES);
+}
+
+/* explain reads the condition out of the comment that a report of the recording has. */
+TEST(the_condition_is_found_in_its_text)
+{
+	static const char *const conditions[] = { "c > 1s", "f(a == 'x') > 2ms || drops > 3/s" };
+	struct strbuf text = { 0 };
+
+	for (size_t i = 0; i < 2; i++) {
+		strbuf_reset(&text);
+		trigger_text(&text, text_from(conditions[i]), text_from("c"), 7, 1500000000);
+		CHECK(text_equal(trigger_text_condition((struct text){ text.ptr, text.len }),
+				 text_from(conditions[i])));
+		CHECK(text_equal(trigger_text_func((struct text){ text.ptr, text.len }),
+				 text_from("c")));
+	}
+	CHECK(!trigger_text_func(text_from("trigger 'drops > 3/s'")).len);
+	CHECK(!trigger_text_func(text_from("trigger 'c > 1s': ")).len);
+	CHECK(!trigger_text_func(text_from("slept: us=7")).len);
+	CHECK(!trigger_text_condition(text_from("trigger 'c > 1s")).len);
+	CHECK(!trigger_text_condition(text_from("trigger '")).len);
+	CHECK(!trigger_text_condition(text_from("slept: us=7")).len);
+	strbuf_release(&text);
 }

@@ -14,6 +14,7 @@
 #include "base/pager.h"
 #include "base/parse.h"
 #include "base/strbuf.h"
+#include "kernel/tracepoint.h"
 #include "nfg_abi.h"
 #include "options/complete.h"
 #include "options/config.h"
@@ -414,6 +415,8 @@ void opts_release(struct opts *opts)
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);
 	shown_free(opts->shown);
+	for (uint32_t i = 0; i < TRIGGER_CONDS_MAX; i++)
+		filter_free(opts->when_tests[i]);
 	free(opts->when);
 	if (opts->config)
 		config_release(opts->config);
@@ -518,7 +521,27 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_SHOWN;
 	if (opts->follows)
 		wanted |= NFG_WANT_PKT;
+	for (uint32_t i = 0; i < TRIGGER_CONDS_MAX; i++) {
+		const struct filter *test = opts->when_tests[i];
+		const struct filter_needs needs =
+			test ? filter_needs(test) : (struct filter_needs){ false, false };
+
+		wanted |= (needs.args ? NFG_WANT_ARGS : 0) | (needs.ret ? NFG_WANT_RET : 0);
+	}
 	return wanted;
+}
+
+bool lacks_reasons(const struct opts *opts)
+{
+	bool has_drops = false;
+
+	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++)
+		has_drops |= opts->when->conds[i].what == TRIGGER_DROPS;
+	for (size_t i = 0; i < opts->events.cnt; i++) {
+		if (tracepoint_matches(opts->events.items[i], "skb", "kfree_skb"))
+			return false;
+	}
+	return has_drops && !(wants_values(opts) & NFG_WANT_ARGS);
 }
 
 struct details_want wants_details(const struct opts *opts)

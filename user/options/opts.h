@@ -12,6 +12,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "base/verdict.h"
+#include "trace/trigger.h"
 #include "filter/filter.h"
 #include "filter/shown.h"
 #include "filter/pcapfilter.h"
@@ -150,8 +151,9 @@ struct opts {
 	uint64_t rotate_bytes; /* size of each of rotate_cnt files; 0: one file */
 	uint32_t rotate_cnt;
 	/* record as a flight recorder */
-	uint64_t ring_bytes;       /* memory; 0: not a flight recorder */
-	struct trigger_rule *when; /* NULL: no --when */
+	uint64_t ring_bytes;                          /* memory; 0: not a flight recorder */
+	struct trigger_rule *when;                    /* NULL: no --when */
+	struct filter *when_tests[TRIGGER_CONDS_MAX]; /* of its conditions; NULL: it has no test */
 	uint64_t
 		window_ns; /* before and after the trigger; for this and the next two, 0 is the default */
 	uint64_t pause_ns;            /* between recordings */
@@ -212,6 +214,9 @@ const char *opts_verb_name(int i);
 
 /* wants_values - NFG_WANT_*: the values to record of each call. */
 uint32_t wants_values(const struct opts *opts);
+
+/* lacks_reasons - whether --when waits for drops, and nothing that is recorded says why packets are dropped. */
+bool lacks_reasons(const struct opts *opts);
 
 /* wants_sleeps - whether the kernel is to record sleeps inside graphs. */
 bool wants_sleeps(const struct opts *opts);

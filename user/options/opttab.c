@@ -281,11 +281,49 @@ static const char *apply_rotate(struct opts *opts, const char *text)
 	return why;
 }
 
+/* The test of a condition of --when: of how a call begins, or of what it returns. */
+static const char *take_test(struct opts *opts, struct trigger_cond *cond, struct filter **test)
+{
+	struct filter_needs needs;
+	const char *wrong;
+	char *text;
+
+	if (!cond->test.len)
+		return NULL;
+	text = strndup(cond->test.ptr, cond->test.len);
+	wrong = text ? filter_parse(test, text) : strerror(ENOMEM);
+	free(text);
+	if (wrong)
+		return wrong;
+	needs = filter_needs(*test);
+	if (needs.ret && needs.args)
+		return "tests retval, known when a call returns, and values of its beginning; use one of them";
+	if (needs.ret && (*test)->member_cnt)
+		return "tests a member of retval, which no call shows";
+	if (needs.ret && cond->longer_ns)
+		return "tests retval of a call that need not have returned; leave '> LIMIT' out, or test an argument";
+	cond->tests_result = needs.ret;
+	opts->has_args |= needs.args; /* whoever reads the recording wants to see them, too */
+	opts->has_retval |= needs.ret;
+	return filter_show(*test, &opts->shown);
+}
+
 static const char *apply_when(struct opts *opts, const char *text)
 {
+	const char *why;
+
 	if (!opts->when)
 		opts->when = malloc(sizeof(*opts->when));
-	return opts->when ? trigger_parse(opts->when, text) : strerror(ENOMEM);
+	if (!opts->when)
+		return strerror(ENOMEM);
+	for (uint32_t i = 0; i < TRIGGER_CONDS_MAX; i++) {
+		filter_free(opts->when_tests[i]);
+		opts->when_tests[i] = NULL;
+	}
+	why = trigger_parse(opts->when, text);
+	for (uint32_t i = 0; !why && i < opts->when->cnt; i++)
+		why = take_test(opts, &opts->when->conds[i], &opts->when_tests[i]);
+	return why;
 }
 
 /* Without GLOB, callers of all functions. */
@@ -625,8 +663,10 @@ const struct opt_def opt_defs[] = {
 	  "recording only when a --when condition is true. -o names a directory, which is created if missing." },
 	{ 0, "when", "CONDITION", APPLY(when, struct trigger_rule *, apply_when), OF(VERB_RECORD),
 	  "With --ring: make a recording when a call takes longer ('tcp_v4_connect > 1s', whether or not it has "
-	  "returned), a function is called more often ('tcp_retransmit_skb > 50/s', '*' and '?' match), more packets are "
-	  "dropped ('drops > 100/s') or more events are lost ('losses > 1000/s'). '||' joins conditions." },
+	  "returned), a function is called more often ('__tcp_retransmit_skb > 50/s', '*' and '?' match), more packets are "
+	  "dropped ('drops > 100/s') or more events are lost ('losses > 1000/s'). Parentheses take only calls whose arguments, "
+	  "members or result pass a test as that of --filter, with a limit or alone ('tcp_sendmsg(sk.sk_mark == 5) > 1s', "
+	  "'tcp_v4_connect(retval == -EAGAIN)'). '||' joins conditions." },
 	{ 0, "window", "DURATION", DURATION(window_ns), OF(VERB_RECORD),
 	  "With --ring: how much of the trace to keep before and after the trigger, as far as --ring holds it. "
 	  "Default: 5s." },

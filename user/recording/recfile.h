@@ -21,9 +21,10 @@
  * The file is a header and chunks. Each chunk is written with one write(2) and has a checksum, so the file is always
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
-#define RECFILE_VERSION_MAJOR 1 /* readers refuse any other */
+#define RECFILE_FIRST_BYTE    0x89 /* no text begins with it */
+#define RECFILE_VERSION_MAJOR 1    /* readers refuse any other */
 /* A higher minor version may have chunks that older readers skip. */
-#define RECFILE_VERSION_MINOR 10
+#define RECFILE_VERSION_MINOR 11
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
@@ -150,6 +151,22 @@ void recfile_writer_renamed(struct recfile_writer *w, uint32_t tid);
  */
 int recfile_writer_events(struct recfile_writer *w, const struct event *events, size_t cnt);
 
+#define RECFILE_NO_FUNC UINT32_MAX
+
+/* Why a flight recorder kept a recording (--when); since 1.11. */
+struct recfile_trigger {
+	uint64_t time_ns;    /* when the condition became true */
+	uint64_t begin_ns;   /* of the call that took too long; 0: a rate */
+	uint32_t tid;        /* of that call */
+	uint32_t func_id;    /* the same; RECFILE_NO_FUNC: a rate */
+	char condition[256]; /* as typed; may have any bytes */
+};
+
+/*
+ * recfile_writer_trigger - record that a condition is true; earlier events are written first. Return: 0 or -errno.
+ */
+int recfile_writer_trigger(struct recfile_writer *w, const struct recfile_trigger *trigger);
+
 /*
  * recfile_writer_leftout - record that functions are left out from here on; earlier events are written first. Return: 0
  * or -errno, already logged unless -ENOMEM.
@@ -229,6 +246,7 @@ enum recfile_kind {
 	RECFILE_PLACES,
 	RECFILE_EVENTS,
 	RECFILE_LEFTOUT,
+	RECFILE_TRIGGER,
 	RECFILE_SUMMARY,
 };
 
@@ -270,9 +288,10 @@ struct recfile_item {
 	const struct recfile_made *made;         /* MADE; valid as long as the reader */
 	const struct recfile_summary *summary;   /* SUMMARY */
 	const void *types; /* TYPES, POINT_TYPES: a piece of cnt bytes for proto_table_unpack */
-	const struct recfile_caller *callers; /* CALLERS */
-	const struct recfile_ustack *ustacks; /* USTACKS */
-	const struct leftout *leftout;        /* LEFTOUT: its functions are in the table */
+	const struct recfile_caller *callers;  /* CALLERS */
+	const struct recfile_ustack *ustacks;  /* USTACKS */
+	const struct leftout *leftout;         /* LEFTOUT: its functions are in the table */
+	const struct recfile_trigger *trigger; /* TRIGGER: its function is in the table */
 };
 
 /*

@@ -372,8 +372,11 @@ static const struct events_head *events_of(const struct chunk_head *head)
 	return (const struct events_head *)(head + 1);
 }
 
+/* A segment has the trigger of an earlier file, too, if that came a short while before. */
 static bool is_too_old(const struct flightfile *f, const struct chunk_head *head)
 {
+	if (head->type == CHUNK_TRIG)
+		return ((const struct trig_head *)(head + 1))->time_ns < f->from_ns;
 	return head->type == CHUNK_EVNT && events_of(head)->last_ns < f->from_ns;
 }
 

@@ -48,6 +48,7 @@ struct recfile_reader {
 	size_t frame_cap;
 	size_t caller_cap;
 	struct leftout leftout;
+	struct recfile_trigger trigger;
 	/* the event chunk being decoded; it ends at chunk_end in buf */
 	const uint64_t *words;
 	uint32_t word_at;
@@ -842,6 +843,27 @@ static int read_left(struct recfile_reader *r, struct span s, struct recfile_ite
 	return 0;
 }
 
+static int read_trigger(struct recfile_reader *r, struct span s, struct recfile_item *item)
+{
+	struct recfile_trigger *trigger = &r->trigger;
+	struct trig_head head;
+
+	if (!recread_take(&s, &head, sizeof(head)) ||
+	    !take_string(&s, trigger->condition, sizeof(trigger->condition)))
+		return recread_damaged(r, "a trigger is cut");
+	if (head.tid > NFG_TASK_TID)
+		return recread_damaged(r, "a trigger has an impossible task");
+	if (head.func_id != RECFILE_NO_FUNC && head.func_id >= r->functab.cnt)
+		return recread_damaged(r, "a trigger has an unknown function");
+	trigger->time_ns = head.time_ns;
+	trigger->begin_ns = head.begin_ns;
+	trigger->tid = head.tid;
+	trigger->func_id = head.func_id;
+	item->kind = RECFILE_TRIGGER;
+	item->trigger = trigger;
+	return 0;
+}
+
 static int read_summary(struct recfile_reader *r, struct span s, struct recfile_item *item)
 {
 	r->summary = (struct recfile_summary){ 0 };
@@ -916,6 +938,9 @@ static int read_chunk(struct recfile_reader *r, const struct chunk_head *head,
 		break;
 	case CHUNK_LEFT:
 		err = read_left(r, s, item);
+		break;
+	case CHUNK_TRIG:
+		err = read_trigger(r, s, item);
 		break;
 	case CHUNK_SUMM:
 		err = read_summary(r, s, item);

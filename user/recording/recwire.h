@@ -28,6 +28,7 @@
 #define CHUNK_PNTS  CHUNK_TYPE('P', 'N', 'T', 'S')
 #define CHUNK_SHOW  CHUNK_TYPE('S', 'H', 'O', 'W')
 #define CHUNK_FLDS  CHUNK_TYPE('F', 'L', 'D', 'S')
+#define CHUNK_TRIG  CHUNK_TYPE('T', 'R', 'I', 'G')
 #define CHUNK_USTK  CHUNK_TYPE('U', 'S', 'T', 'K')
 
 static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
@@ -100,6 +101,15 @@ struct left_head {
 	uint32_t cpu;
 };
 
+/* The condition of a flight recorder that was true; its text follows. */
+struct trig_head {
+	uint64_t time_ns;
+	uint64_t begin_ns; /* of the call; 0: a rate */
+	uint32_t tid;
+	uint32_t func_id; /* RECFILE_NO_FUNC: a rate */
+	uint64_t zero;
+};
+
 /*
  * Events are words of 64 bits, from the lowest bit:
  *	ENTRY, EXIT	op 3, slot 8, ns since the last 21, func_id 16, frame 16
@@ -148,6 +158,7 @@ _Static_assert(sizeof(struct file_head) == 16 && sizeof(struct chunk_head) == 16
 _Static_assert(sizeof(struct events_head) == 24 && sizeof(struct host_head) == 24, "file format");
 _Static_assert(sizeof(struct recfile_summary) == 120, "file format");
 _Static_assert(sizeof(struct left_head) == 40, "file format");
+_Static_assert(sizeof(struct trig_head) == 32, "file format");
 _Static_assert(sizeof(struct recfile_place) == 24, "file format");
 _Static_assert(sizeof(struct ustack_head) == 8 && sizeof(struct ustack_frame) == 32, "file format");
 _Static_assert(NFG_CPU_CNT == 8192, "13 bits hold a CPU");

@@ -952,6 +952,23 @@ int recfile_writer_points(struct recfile_writer *w, const struct pointtab *point
 	return err ? err : proto_table_pack(types, RECFILE_CHUNK_MAX, put_fields, w);
 }
 
+int recfile_writer_trigger(struct recfile_writer *w, const struct recfile_trigger *trigger)
+{
+	struct {
+		struct chunk_head head;
+		struct trig_head trig;
+		char string[sizeof(trigger->condition) + sizeof(uint16_t) + 8];
+	} out = { .trig = { .time_ns = trigger->time_ns,
+			    .begin_ns = trigger->begin_ns,
+			    .tid = trigger->tid,
+			    .func_id = trigger->func_id } };
+	const char *end = put_string(out.string, trigger->condition);
+	int err = recfile_writer_flush(w);
+
+	return err ? err
+		   : recwrite_chunk(w, &out.head, CHUNK_TRIG, (size_t)(end - (char *)&out.trig));
+}
+
 int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)
 {
 	size_t bytes = sizeof(struct left_head) + lo->func_cnt * sizeof(*lo->func_ids);

@@ -17,6 +17,7 @@
 #include "options/refuse.h"
 #include "select/presets.h"
 #include "select/select.h"
+#include "trace/trigger.h"
 
 /* Events that leave the hold at a time. */
 #define BATCH_CNT 4096
@@ -81,6 +82,27 @@ int pipeline_leftout(struct pipeline *pl, const struct leftout *lo)
 		return -ENOMEM;
 	row.text = (struct text){ pl->text.ptr, pl->text.len };
 	sink->ops->row(sink, &row);
+	return 0;
+}
+
+int pipeline_trigger(struct pipeline *pl, const struct recfile_trigger *trigger)
+{
+	const bool has_call = trigger->func_id != RECFILE_NO_FUNC;
+	struct row row = { .kind = ROW_COMMENT, .time_ns = trigger->time_ns };
+
+	row.task.tid = trigger->tid;
+	strbuf_reset(&pl->text);
+	trigger_text(&pl->text, text_from(trigger->condition),
+		     has_call ? pl->config.functab->funcs[trigger->func_id].name
+			      : (struct text){ 0 },
+		     trigger->tid, trigger->time_ns - trigger->begin_ns);
+	if (!strbuf_ok(&pl->text))
+		return -ENOMEM;
+	row.text = (struct text){ pl->text.ptr, pl->text.len };
+	if (has_call)
+		pipeline_row(pl, &row);
+	else
+		pl->config.sink->ops->row(pl->config.sink, &row);
 	return 0;
 }
 

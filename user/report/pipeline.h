@@ -72,6 +72,15 @@ int pipeline_leftout(struct pipeline *pl, const struct leftout *lo);
 /* pipeline_task - take the record of a task that was found, got a name, moved or ended. */
 void pipeline_task(struct pipeline *pl, const struct nfg_task_seen *seen);
 
+/*
+ * pipeline_open_calls - at the end of the events: calls that @starts has held, which took long enough without returning
+ * until @end_ns, and a comment for each. Return: 0 or -errno.
+ */
+int pipeline_open_calls(struct pipeline *pl, struct starts *starts, uint64_t end_ns);
+
+/* pipeline_trigger - the condition of a flight recorder was true: adds a comment row. Return: 0 or -ENOMEM. */
+int pipeline_trigger(struct pipeline *pl, const struct recfile_trigger *trigger);
+
 /* pipeline_seen - no event that comes later is older than @time_ns. Return: 0 or -errno. */
 int pipeline_seen(struct pipeline *pl, uint64_t time_ns);
 

@@ -14,11 +14,11 @@
 #include "base/vec.h"
 #include "options/graphopts.h"
 #include "report/report.h"
+#include "trace/trigger.h"
 
 /* ---- text, JSON and CSV ---- */
 
-#define TITLE_WIDTH 10
-#define UNKNOWN     "not recorded"
+#define UNKNOWN "not recorded"
 
 static uint64_t recinfo_length_ns(const struct recinfo *info)
 {
@@ -36,15 +36,31 @@ static uint64_t end_real_ns(const struct recinfo *info)
 
 /* ---- text ---- */
 
-static void put_title(struct strbuf *out, const char *title)
+void info_put_title(struct strbuf *out, const char *title)
 {
-	strbuf_printf(out, "%-*s  ", TITLE_WIDTH, title);
+	strbuf_printf(out, "%-10s  ", title);
+}
+
+void info_put_rows(struct strbuf *out, const struct table *table, const void *rows,
+		   size_t row_bytes, size_t cnt, uint32_t row_max)
+{
+	const size_t shown_cnt = row_max && row_max < cnt ? row_max : cnt;
+	struct tablew w = { .out = out };
+
+	if (!cnt)
+		return;
+	strbuf_char(out, '\n');
+	tablew_head(&w, table);
+	for (size_t i = 0; i < shown_cnt; i++)
+		tablew_row(&w, table, (const char *)rows + i * row_bytes);
+	if (shown_cnt < cnt)
+		strbuf_printf(out, "%10s  and %zu more (--rows %zu)\n", "", cnt - shown_cnt, cnt);
 }
 
 /* A string of the file, or @none for "". */
 static void put_line(struct strbuf *out, const char *title, const char *text, const char *none)
 {
-	put_title(out, title);
+	info_put_title(out, title);
 	if (*text)
 		clean_add(out, text, strlen(text), CLEAN_LINE);
 	else
@@ -54,7 +70,7 @@ static void put_line(struct strbuf *out, const char *title, const char *text, co
 
 static void put_file(const struct recinfo *info, struct strbuf *out)
 {
-	put_title(out, "recording");
+	info_put_title(out, "recording");
 	clean_add(out, info->path, strlen(info->path), CLEAN_LINE);
 	if (info->bytes)
 		strbuf_printf(out, ", %" PRIu64 " bytes", info->bytes);
@@ -68,7 +84,7 @@ static void put_host(const struct recinfo *info, struct strbuf *out)
 {
 	const struct recfile_host *host = &info->host;
 
-	put_title(out, "host");
+	info_put_title(out, "host");
 	if (info->has_made)
 		clean_add(out, info->made.node, strlen(info->made.node), CLEAN_LINE);
 	else
@@ -82,10 +98,10 @@ static void put_host(const struct recinfo *info, struct strbuf *out)
 
 static void put_when(const struct recinfo *info, struct strbuf *out)
 {
-	put_title(out, "begin");
+	info_put_title(out, "begin");
 	utc_put(out, info->host.start_real_ns);
 	strbuf_char(out, '\n');
-	put_title(out, "end");
+	info_put_title(out, "end");
 	utc_put(out, end_real_ns(info));
 	strbuf_str(out, ", after ");
 	seconds_put(out, recinfo_length_ns(info), 6);
@@ -97,7 +113,7 @@ static void recinfo_put_values(const struct recinfo *info, struct strbuf *out)
 	const char *between = "";
 	const char *word;
 
-	put_title(out, "values");
+	info_put_title(out, "values");
 	for (size_t at = 0; (word = graphopts_shown_next(info->made.shown, &at));) {
 		strbuf_printf(out, "%s%s", between, word);
 		between = ", ";
@@ -105,6 +121,39 @@ static void recinfo_put_values(const struct recinfo *info, struct strbuf *out)
 	if (!*between)
 		strbuf_str(out, info->has_made ? "none" : UNKNOWN);
 	strbuf_char(out, '\n');
+}
+
+static uint64_t trigger_real_ns(const struct recinfo *info, const struct recfile_trigger *trigger)
+{
+	return trigger->time_ns - info->host.start_mono_ns + info->host.start_real_ns;
+}
+
+/* The function of the call that took too long; empty: a rate. */
+static struct text trigger_func(const struct recinfo *info, const struct recfile_trigger *trigger)
+{
+	return trigger->func_id == RECFILE_NO_FUNC
+		       ? (struct text){ 0 }
+		       : recfile_reader_functab(info->reader)->funcs[trigger->func_id].name;
+}
+
+/* Why a flight recorder kept it, and when. */
+static void put_triggers(const struct recinfo *info, struct strbuf *out)
+{
+	for (size_t i = 0; i < info->trigger_cnt; i++) {
+		const struct recfile_trigger *trigger = &info->triggers[i];
+		struct strbuf text = { 0 };
+
+		trigger_text(&text, text_from(trigger->condition), trigger_func(info, trigger),
+			     trigger->tid, trigger->time_ns - trigger->begin_ns);
+		info_put_title(out, i ? "" : "trigger");
+		utc_put(out, trigger_real_ns(info, trigger));
+		strbuf_str(out, ", ");
+		if (strbuf_ok(&text))
+			strbuf_add(out, text.ptr + strlen("trigger "),
+				   text.len - strlen("trigger "));
+		strbuf_char(out, '\n');
+		strbuf_release(&text);
+	}
 }
 
 static void put_losses(const struct recinfo *info, struct strbuf *out)
@@ -117,12 +166,12 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	for (size_t i = 0; i < LOSSES_CNT; i++) {
 		if (!reasons[i].cnt)
 			continue;
-		put_title(out, title);
+		info_put_title(out, title);
 		strbuf_printf(out, "%" PRIu64 " %s\n", reasons[i].cnt, reasons[i].text);
 		title = "";
 	}
 	if (stats->tail_bytes) {
-		put_title(out, title);
+		info_put_title(out, title);
 		strbuf_printf(out, "%" PRIu64 " %s%s\n", stats->tail_bytes,
 			      plural(stats->tail_bytes, "byte at the end is",
 				     "bytes at the end are"),
@@ -134,13 +183,13 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit < LEFTOUT_LIMIT_CNT; limit++) {
 		if (!stats->leftout_cnts[limit])
 			continue;
-		put_title(out, "left out");
+		info_put_title(out, "left out");
 		strbuf_printf(out, "%u %s: %s\n", stats->leftout_cnts[limit],
 			      plural(stats->leftout_cnts[limit], "function", "functions"),
 			      leftout_option(limit));
 	}
 	if (stats->untraced_ns) {
-		put_title(out, "not traced");
+		info_put_title(out, "not traced");
 		strbuf_str(out, "for ");
 		seconds_put(out, stats->untraced_ns, 3);
 		strbuf_str(out, ", between windows (--duty) or while functions were left out\n");
@@ -160,7 +209,7 @@ static void recinfo_put_cost(const struct recinfo *info, struct strbuf *out)
 
 	if (!summary->traced_share && !summary->others_share)
 		return;
-	put_title(out, "cost");
+	info_put_title(out, "cost");
 	put_share(out, summary->traced_share, "tracing %u.%u %% of a CPU's time");
 	if (summary->traced_share && summary->others_share)
 		strbuf_str(out, ", ");
@@ -219,7 +268,6 @@ static int recinfo_put_funcs(const struct recinfo *info, enum profile_sort sort,
 			     struct strbuf *out)
 {
 	struct func_row *rows = malloc((info->func_cnt + 1) * sizeof(*rows));
-	struct tablew w = { .out = out };
 	size_t cnt = 0;
 
 	if (!rows)
@@ -231,14 +279,7 @@ static int recinfo_put_funcs(const struct recinfo *info, enum profile_sort sort,
 	}
 	qsort(rows, cnt, sizeof(*rows),
 	      sort == PROFILE_BY_NAME ? recinfo_compare_names : compare_cnts);
-	if (cnt) {
-		strbuf_char(out, '\n');
-		tablew_head(&w, &func_table);
-	}
-	for (size_t i = 0; i < cnt && (!row_max || i < row_max); i++)
-		tablew_row(&w, &func_table, &rows[i]);
-	if (row_max && cnt > row_max)
-		strbuf_printf(out, "%10s  and %zu more (--rows %zu)\n", "", cnt - row_max, cnt);
+	info_put_rows(out, &func_table, rows, sizeof(*rows), cnt, row_max);
 	free(rows);
 	return 0;
 }
@@ -254,7 +295,7 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	put_line(out, "attached", info->made.attach, UNKNOWN);
 	put_when(info, out);
 	recinfo_put_values(info, out);
-	put_title(out, "events");
+	info_put_title(out, "events");
 	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s",
 		      info->stats.event_cnt, info->entry_cnt,
 		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
@@ -267,9 +308,10 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 			      plural(kind_cnt, "tracepoint", "tracepoints"));
 	}
 	strbuf_printf(out, "\n");
+	put_triggers(info, out);
 	put_losses(info, out);
 	recinfo_put_cost(info, out);
-	put_title(out, "functions");
+	info_put_title(out, "functions");
 	strbuf_printf(out, "%zu traced, %zu called\n", info->func_cnt, called_cnt(info));
 	return recinfo_put_funcs(info, sort, row_max, out);
 }
@@ -378,6 +420,41 @@ static void data_funcs(const struct recinfo *info, struct tablew *w)
 	jsonw_array_end(out);
 }
 
+static void data_triggers(const struct recinfo *info, struct tablew *w)
+{
+	struct jsonw *out = tablew_member(w, "triggers");
+
+	if (!out)
+		return;
+	jsonw_array(out);
+	for (size_t i = 0; i < info->trigger_cnt; i++) {
+		const struct recfile_trigger *trigger = &info->triggers[i];
+		const bool has_call = trigger->func_id != RECFILE_NO_FUNC;
+
+		jsonw_object(out);
+		jsonw_key(out, "condition");
+		jsonw_text(out, text_from(trigger->condition));
+		jsonw_key(out, "time_ns");
+		jsonw_u64(out, trigger->time_ns);
+		jsonw_key(out, "time_unix_ns");
+		jsonw_u64(out, trigger_real_ns(info, trigger));
+		jsonw_key(out, "func");
+		jsonw_known(out, trigger_func(info, trigger));
+		jsonw_key(out, "begin_ns");
+		if (has_call)
+			jsonw_u64(out, trigger->begin_ns);
+		else
+			jsonw_null(out);
+		jsonw_key(out, "tid");
+		if (has_call)
+			jsonw_u64(out, trigger->tid);
+		else
+			jsonw_null(out);
+		jsonw_object_end(out);
+	}
+	jsonw_array_end(out);
+}
+
 static void recinfo_put_row(const struct info_row *row, struct tablew *w)
 {
 	const struct report_stats *stats = &row->in.stats;
@@ -390,6 +467,7 @@ static void recinfo_put_row(const struct info_row *row, struct tablew *w)
 	recinfo_put_cnt(w, "", "untraced_ns", stats->untraced_ns);
 	data_share(w, "traced_permille", stats->summary.traced_share);
 	data_share(w, "others_permille", stats->summary.others_share);
+	data_triggers(&row->in, w);
 	data_funcs(&row->in, w);
 	tablew_close(w);
 }
@@ -469,6 +547,14 @@ static int on_funcs(struct reading *rd)
 	return 0;
 }
 
+static int add_trigger(struct recinfo *info, const struct recfile_trigger *trigger)
+{
+	if (VEC_RESERVE(info->triggers, info->trigger_cap, info->trigger_cnt + 1))
+		return -ENOMEM;
+	info->triggers[info->trigger_cnt++] = *trigger;
+	return 0;
+}
+
 static int recinfo_on_item(struct reading *rd, const struct recfile_item *item)
 {
 	struct recinfo *info = rd->info;
@@ -487,6 +573,8 @@ static int recinfo_on_item(struct reading *rd, const struct recfile_item *item)
 		for (size_t i = 0; i < item->cnt; i++)
 			on_event(rd, &item->events[i]);
 		return 0;
+	case RECFILE_TRIGGER:
+		return add_trigger(info, item->trigger);
 	case RECFILE_LEFTOUT:
 		report_count_leftout(&info->stats, item->leftout);
 		return 0;
@@ -557,6 +645,7 @@ void recinfo_release(struct recinfo *info)
 {
 	recfile_reader_free(info->reader);
 	free(info->entry_cnts);
+	free(info->triggers);
 	*info = (struct recinfo){ 0 };
 }
 

@@ -20,8 +20,11 @@ struct recinfo {
 	struct report_stats stats; /* losses, the summary */
 	uint64_t entry_cnt;
 	uint64_t exit_cnt;
-	uint64_t point_cnt; /* tracepoints */
-	uint64_t first_ns;  /* events */
+	uint64_t point_cnt;               /* tracepoints */
+	struct recfile_trigger *triggers; /* why a flight recorder kept it */
+	size_t trigger_cnt;
+	size_t trigger_cap;
+	uint64_t first_ns; /* events */
 	uint64_t last_ns;
 	uint32_t task_cnt;    /* tasks with calls; all idle tasks count as one */
 	uint64_t *entry_cnts; /* by func_id */
@@ -50,6 +53,11 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 
 /* recinfo_put - append the same as data: JSON with all functions in the file's order, CSV without. */
 void recinfo_put(const struct recinfo *info, struct tablew *w);
+
+/* What info prints of files of any kind: the title of a line; and behind an empty line @cnt rows, of which @row_max are shown (0: all). */
+void info_put_title(struct strbuf *out, const char *title);
+void info_put_rows(struct strbuf *out, const struct table *table, const void *rows,
+		   size_t row_bytes, size_t cnt, uint32_t row_max);
 
 /* recinfo_end_ns - its end on the clock of its events: from the summary, or the last event. */
 uint64_t recinfo_end_ns(const struct recinfo *info);

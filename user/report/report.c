@@ -145,6 +145,7 @@ struct recording {
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
 	uint64_t last_ns;             /* the time of the last event */
+	uint64_t trigger_ns;          /* a flight recorder's: a call may be open at it; 0: none */
 	uint64_t *cpu_ns;             /* the time of each CPU's last event */
 };
 
@@ -372,6 +373,9 @@ static int report_on_item(struct recording *rec, const struct recfile_item *item
 		return on_events(rec, item->events, item->cnt);
 	case RECFILE_LEFTOUT:
 		return on_leftout(rec, item->leftout);
+	case RECFILE_TRIGGER:
+		rec->trigger_ns = item->trigger->time_ns;
+		return pipeline_trigger(rec->pipeline, item->trigger);
 	case RECFILE_SUMMARY:
 		rec->stats->is_closed = true;
 		rec->stats->summary = *item->summary;

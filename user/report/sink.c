@@ -368,6 +368,9 @@ int sink_recording_new(struct sink **out, const struct sink_recording_config *co
 struct sink_flight {
 	struct sink sink; /* first */
 	const struct functab *functab;
+	const struct details *details;
+	const struct trigger_rule *rule;
+	struct filter *const *tests; /* of its conditions */
 	struct trigger *trigger;
 	struct flight *flight;
 };
@@ -381,7 +384,7 @@ static void say_hit(const struct sink_flight *sf, const struct trigger_hit *hit)
 {
 	const struct text text = hit->cond->text;
 
-	if (hit->begin_ns)
+	if (hit->begin_ns || trigger_is_each(hit->cond))
 		log_warn("%.*s: %s in task %u; recording", (int)text.len, text.ptr,
 			 sf->functab->funcs[hit->func_id].name.ptr, hit->tid);
 	else
@@ -391,9 +394,49 @@ static void say_hit(const struct sink_flight *sf, const struct trigger_hit *hit)
 static void happened(void *ctx, const struct trigger_hit *hit)
 {
 	const struct sink_flight *sf = ctx;
+	const struct text text = hit->cond->text;
+	struct recfile_trigger trigger = {
+		.time_ns = hit->time_ns,
+		.begin_ns = hit->begin_ns,
+		.tid = hit->tid,
+		.func_id = hit->begin_ns ? hit->func_id : RECFILE_NO_FUNC,
+	};
 
-	if (flight_happened(sf->flight, hit->time_ns))
-		say_hit(sf, hit);
+	if (!flight_happened(sf->flight, hit->time_ns))
+		return;
+	say_hit(sf, hit);
+	snprintf(trigger.condition, sizeof(trigger.condition), "%.*s", (int)text.len, text.ptr);
+	/* the writer keeps an error, which the next events find */
+	recfile_writer_trigger(flight_recorder(sf->flight)->writer, &trigger);
+}
+
+/* Whether a function has what a condition tests. */
+static bool has_tested(void *ctx, uint32_t cond_idx, uint32_t func_id)
+{
+	const struct sink_flight *sf = ctx;
+	struct text missing;
+
+	return filter_fits(sf->tests[cond_idx], sf->details->protos, func_id, &missing);
+}
+
+/* A call whose values were not recorded does not pass. */
+static bool passes(void *ctx, uint32_t cond_idx, const struct event *ev)
+{
+	const struct sink_flight *sf = ctx;
+	const struct proto *proto = proto_table_get(sf->details->protos, ev->func_id);
+	uint64_t values[PROTO_ARG_MAX + 1] = { 0 };
+	struct call_values call;
+
+	if (!proto || !values_get(sf->details->values, ev->values, &call))
+		return false;
+	if (sf->rule->conds[cond_idx].tests_result ? !call.has_ret : call.arg_cnt < proto->arg_cnt)
+		return false;
+	if (sf->tests[cond_idx]->member_cnt && !call.shown_cnt)
+		return false;
+	memcpy(values, call.args, call.arg_cnt * sizeof(*values));
+	values[proto->arg_cnt] = call.ret;
+	return filter_eval(sf->tests[cond_idx], sf->details->protos, ev->func_id, values,
+			   call.shown_cnt ? call.shown + 1 : NULL);
 }
 
 static int flight_sink_events(struct sink *sink, const struct event *events, size_t cnt)
@@ -492,7 +535,10 @@ static const struct sink_ops flight_ops = {
 
 static void sink_say_missing(const struct trigger_cond *cond)
 {
-	if (cond->what == TRIGGER_FUNCS)
+	if (cond->test.len)
+		log_error("--when: no traced function called '%s' has all that '%.*s' tests",
+			  cond->pattern, (int)cond->test.len, cond->test.ptr);
+	else if (cond->what == TRIGGER_FUNCS)
 		log_error("--when: no traced function is called '%s'", cond->pattern);
 	else
 		log_error(
@@ -502,9 +548,17 @@ static void sink_say_missing(const struct trigger_cond *cond)
 
 static int sink_watch(struct sink_flight *sf, const struct sink_recording_config *config)
 {
+	const struct trigger_ops ops = {
+		.hit = happened, .fits = has_tested, .passes = passes, .ctx = sf
+	};
 	const struct trigger_cond *missing;
-	int err = trigger_new(&sf->trigger, config->opts->when, config->functab, happened, sf,
-			      &missing);
+	int err;
+
+	for (uint32_t i = 0; i < config->opts->when->cnt; i++) {
+		if (sf->tests[i] && sf->tests[i]->member_cnt)
+			filter_use_shown(sf->tests[i], config->details->members);
+	}
+	err = trigger_new(&sf->trigger, config->opts->when, config->functab, &ops, &missing);
 
 	if (err != -ENOENT)
 		return err;
@@ -533,7 +587,13 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 	sf->sink.ops = &flight_ops;
 	sf->sink.saves_at_close = true;
 	sf->functab = config->functab;
+	sf->details = config->details;
+	sf->rule = opts->when;
+	sf->tests = opts->when_tests;
 	err = sink_watch(sf, config);
+	if (!err && lacks_reasons(opts))
+		log_hint(
+			"what is kept of drops has no reasons: --graph-opts args,retaddr,packet or -e skb:kfree_skb adds them");
 	if (!err)
 		err = flight_open(&sf->flight, &flight);
 	if (err) {

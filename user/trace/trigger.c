@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleantext.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/vec.h"
@@ -45,46 +47,95 @@ static const char *parse_limit(struct trigger_cond *cond, struct text limit)
 	return why;
 }
 
+/*
+ * The end of what begins at @at: at "||" or, with @closing, at the ) of a ( before it, whichever is outside of other
+ * parentheses and of strings. NULL: there is no ).
+ */
+static const char *part_end(const char *at, const char *end, bool closing)
+{
+	bool is_quoted = false;
+
+	for (int depth = 0; at < end; at++) {
+		if (*at == '"')
+			is_quoted = !is_quoted;
+		if (is_quoted)
+			continue;
+		if (closing && *at == ')' && !depth)
+			return at;
+		if (!closing && !depth && *at == '|' && at + 1 < end && at[1] == '|')
+			return at;
+		depth += (*at == '(') - (*at == ')' && depth);
+	}
+	return closing ? NULL : end;
+}
+
+/* Parse "(TEST)" at @at, of which *@sign becomes the '>' behind it; NULL: each call that passes is one. */
+static const char *parse_test(struct trigger_cond *cond, const char *at, const char **sign)
+{
+	const char *const end = cond->text.ptr + cond->text.len;
+	const char *close = part_end(at + 1, end, true);
+	struct text rest;
+
+	if (!close)
+		return "lacks a )";
+	cond->test = strip(at + 1, close);
+	if (!cond->test.len)
+		return "has nothing between its parentheses (tcp_sendmsg(size > 1000))";
+	rest = strip(close + 1, end);
+	*sign = rest.len ? rest.ptr : NULL;
+	return rest.len && *rest.ptr != '>' ? "has something other than '> LIMIT' behind its )"
+					    : NULL;
+}
+
 static const char *parse_cond(struct trigger_cond *cond, struct text text)
 {
 	const char *sign = memchr(text.ptr, '>', text.len);
+	const char *open = memchr(text.ptr, '(', text.len);
+	const char *wrong;
 	struct text name;
 
 	*cond = (struct trigger_cond){ .text = text };
 	if (!text.len)
 		return "lacks a condition (FUNCTION > 1s, FUNCTION > 100/s, drops > 100/s or losses > 1/s)";
-	if (!sign)
+	if (!sign && !open)
 		return "has no '>' (FUNCTION > 1s, FUNCTION > 100/s, drops > 100/s or losses > 1/s)";
-	name = strip(text.ptr, sign);
+	if (open && sign && sign < open)
+		open = NULL;
+	name = strip(text.ptr, open ? open : sign);
 	if (!name.len || name.len + 1 >= sizeof(cond->rule))
-		return "has no name before '>'";
+		return open ? "has no name before '('" : "has no name before '>'";
+	wrong = open ? parse_test(cond, open, &sign) : NULL;
+	if (wrong)
+		return wrong;
 	cond->rule[0] = '+';
 	memcpy(cond->rule + 1, name.ptr, name.len);
 	cond->pattern = cond->rule + 1;
 	if (strpbrk(cond->pattern, " \t\n|&<>=!(){},;'\"/"))
-		return "has no function before '>'";
+		return open ? "has no function before '('" : "has no function before '>'";
 	if (!strcmp(cond->pattern, "drops"))
 		cond->what = TRIGGER_DROPS;
 	else if (!strcmp(cond->pattern, "losses"))
 		cond->what = TRIGGER_LOSSES;
-	return parse_limit(cond, strip(sign + 1, text.ptr + text.len));
+	if (open && cond->what != TRIGGER_FUNCS)
+		return "tests drops or losses, which have no values; name the function: kfree_skb_reason(reason == NO_SOCKET)";
+	return sign ? parse_limit(cond, strip(sign + 1, text.ptr + text.len)) : NULL;
 }
 
 const char *trigger_parse(struct trigger_rule *rule, const char *text)
 {
 	rule->cnt = 0;
 	for (;;) {
-		const char *end = strstr(text, "||");
+		const char *const text_end = text + strlen(text);
+		const char *end = part_end(text, text_end, false);
 		const char *why;
 
 		if (rule->cnt == TRIGGER_CONDS_MAX)
 			return "has more than 16 conditions";
-		why = parse_cond(&rule->conds[rule->cnt],
-				 strip(text, end ? end : text + strlen(text)));
+		why = parse_cond(&rule->conds[rule->cnt], strip(text, end));
 		if (why)
 			return why;
 		rule->cnt++;
-		if (!end)
+		if (end == text_end)
 			return NULL;
 		text = end + 2;
 	}
@@ -105,6 +156,7 @@ struct open {
 	uint64_t due_ns; /* when it exceeds its next limit; UINT64_MAX: no more limits */
 	uint32_t call;   /* event_call */
 	uint32_t tid;
+	uint16_t conds;   /* a bit for each condition on its duration */
 	bool is_doubtful; /* its return may be missed */
 };
 
@@ -119,7 +171,8 @@ struct trigger {
 	const struct trigger_rule *rule;
 	struct rate rates[TRIGGER_CONDS_MAX];
 	uint16_t *longer; /* by func_id: a bit for each condition on the duration */
-	uint16_t *often;  /* by func_id: a bit for each condition on the call rate */
+	uint16_t
+		*often; /* by func_id: a bit for each condition on the call rate, or on each call */
 	size_t func_cnt;
 	struct open *open; /* OPEN_MAX, of which open_cnt are used */
 	uint32_t open_cnt;
@@ -128,8 +181,7 @@ struct trigger {
 	uint64_t due_ns;       /* no call is due before this time */
 	uint64_t now_ns;       /* no later event is older than this */
 	struct trigger_stats stats;
-	void (*hit)(void *ctx, const struct trigger_hit *hit);
-	void *ctx;
+	struct trigger_ops ops;
 };
 
 /* ---- the functions of a condition ---- */
@@ -179,7 +231,8 @@ static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab 
 		pattern = rule ? rule + 1 : "";
 	}
 	for (size_t i = 0; i < functab->cnt; i++) {
-		if (!glob_match(pattern, functab->funcs[i].name.ptr))
+		if (!glob_match(pattern, functab->funcs[i].name.ptr) ||
+		    (cond->test.len && !t->ops.fits(t->ops.ctx, idx, (uint32_t)i)))
 			continue;
 		masks[i] |= (uint16_t)(1u << idx);
 		found = true;
@@ -188,8 +241,7 @@ static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab 
 }
 
 int trigger_new(struct trigger **out, const struct trigger_rule *rule,
-		const struct functab *functab,
-		void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx,
+		const struct functab *functab, const struct trigger_ops *ops,
 		const struct trigger_cond **missing)
 {
 	struct trigger *t = calloc(1, sizeof(*t));
@@ -197,8 +249,7 @@ int trigger_new(struct trigger **out, const struct trigger_rule *rule,
 	if (!t)
 		return -ENOMEM;
 	t->rule = rule;
-	t->hit = hit;
-	t->ctx = ctx;
+	t->ops = *ops;
 	t->func_cnt = functab->cnt;
 	t->due_ns = UINT64_MAX;
 	t->longer = calloc(functab->cnt + 1, sizeof(*t->longer));
@@ -230,6 +281,62 @@ void trigger_free(struct trigger *t)
 	free(t);
 }
 
+#define TRIGGER_WORDS "trigger '"
+
+void trigger_text(struct strbuf *out, struct text condition, struct text func, uint32_t tid,
+		  uint64_t took_ns)
+{
+	const size_t at = out->len;
+
+	strbuf_str(out, TRIGGER_WORDS);
+	clean_add(out, condition.ptr, condition.len, CLEAN_WORD);
+	strbuf_char(out, '\'');
+	/* a file may have anything there, also the end of a comment */
+	for (size_t i = at; strbuf_ok(out) && i + 1 < out->len; i++) {
+		if (out->ptr[i] == '*' && out->ptr[i + 1] == '/')
+			out->ptr[i + 1] = '?';
+	}
+	if (!func.len)
+		return;
+	strbuf_printf(out,
+		      ": %.*s in task %" PRIu32 ", which began %" PRIu64 ".%06" PRIu64 " s before",
+		      (int)func.len, func.ptr, tid, took_ns / 1000000000,
+		      took_ns % 1000000000 / 1000);
+}
+
+struct text trigger_text_condition(struct text comment)
+{
+	const struct text words = text_from(TRIGGER_WORDS);
+	const char *begin = comment.ptr + words.len;
+	const char *end;
+
+	if (comment.len <= words.len || memcmp(comment.ptr, words.ptr, words.len) != 0)
+		return (struct text){ 0 };
+	/* a test in it may have more of them */
+	end = memrchr(begin, '\'', comment.len - words.len);
+	return end ? (struct text){ begin, (size_t)(end - begin) } : (struct text){ 0 };
+}
+
+struct text trigger_text_func(struct text comment)
+{
+	static const char lead[] = "': ";
+	const struct text condition = trigger_text_condition(comment);
+	const char *behind;
+	const char *blank;
+	size_t len;
+
+	if (!condition.len)
+		return (struct text){ 0 };
+	behind = condition.ptr + condition.len;
+	len = (size_t)(comment.ptr + comment.len - behind);
+	if (len <= strlen(lead) || memcmp(behind, lead, strlen(lead)) != 0)
+		return (struct text){ 0 };
+	behind += strlen(lead);
+	len -= strlen(lead);
+	blank = memchr(behind, ' ', len);
+	return (struct text){ behind, blank ? (size_t)(blank - behind) : len };
+}
+
 struct trigger_stats trigger_stats(const struct trigger *t)
 {
 	return t->stats;
@@ -238,7 +345,7 @@ struct trigger_stats trigger_stats(const struct trigger *t)
 static void tell(struct trigger *t, struct trigger_hit hit)
 {
 	t->stats.hit_cnt++;
-	t->hit(t->ctx, &hit);
+	t->ops.hit(t->ops.ctx, &hit);
 }
 
 /* ---- rates ---- */
@@ -315,8 +422,19 @@ static void put_doubt(struct trigger *t, const struct event *ev, bool is_on)
 	t->doubts[ev->cpu / 64] |= is_on ? bit : 0;
 }
 
-/* The time of the first limit that a call exceeds later than @after_ns after its beginning. */
-static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t begin_ns,
+/* Those of the conditions @mask whose test the call passes that begins or returns by @ev. */
+static uint16_t passed(struct trigger *t, uint16_t mask, const struct event *ev)
+{
+	for (uint32_t i = 0; mask >> i; i++) {
+		if (mask & 1u << i && t->rule->conds[i].test.len &&
+		    !t->ops.passes(t->ops.ctx, i, ev))
+			mask &= (uint16_t) ~(1u << i);
+	}
+	return mask;
+}
+
+/* The time of the first limit of @conds that a call exceeds later than @after_ns after its beginning. */
+static uint64_t next_due(const struct trigger *t, uint16_t conds, uint64_t begin_ns,
 			 uint64_t after_ns)
 {
 	uint64_t next_ns = UINT64_MAX;
@@ -324,7 +442,7 @@ static uint64_t next_due(const struct trigger *t, uint16_t func_id, uint64_t beg
 	for (uint32_t i = 0; i < t->rule->cnt; i++) {
 		const uint64_t longer_ns = t->rule->conds[i].longer_ns;
 
-		if (t->longer[func_id] & 1u << i && longer_ns > after_ns && longer_ns < next_ns)
+		if (conds & 1u << i && longer_ns > after_ns && longer_ns < next_ns)
 			next_ns = longer_ns;
 	}
 	return next_ns == UINT64_MAX ? next_ns : begin_ns + next_ns;
@@ -341,19 +459,20 @@ static void open_look(struct trigger *t, struct open *open, uint64_t end_ns)
 		for (uint32_t i = 0; i < t->rule->cnt; i++) {
 			const struct trigger_cond *cond = &t->rule->conds[i];
 
-			if (t->longer[func_id] & 1u << i && cond->longer_ns == took_ns)
+			if (open->conds & 1u << i && cond->longer_ns == took_ns)
 				tell(t, (struct trigger_hit){ .cond = cond,
 							      .time_ns = open->due_ns,
 							      .begin_ns = open->begin_ns,
 							      .tid = open->tid,
 							      .func_id = func_id });
 		}
-		open->due_ns = next_due(t, func_id, open->begin_ns, took_ns);
+		open->due_ns = next_due(t, open->conds, open->begin_ns, took_ns);
 	}
 }
 
 static int call_begin(struct trigger *t, const struct event *ev)
 {
+	const uint16_t conds = passed(t, t->longer[ev->func_id], ev);
 	struct open *open = open_find(t, ev);
 	int err;
 
@@ -361,6 +480,8 @@ static int call_begin(struct trigger *t, const struct event *ev)
 		open_remove(t, open);
 		t->stats.unwatched_cnt++;
 	}
+	if (!conds)
+		return 0;
 	if (t->open_cnt == OPEN_MAX) {
 		t->stats.unwatched_cnt++;
 		return 0;
@@ -369,9 +490,10 @@ static int call_begin(struct trigger *t, const struct event *ev)
 	*open = (struct open){
 		.task = event_task(ev->tid, ev->cpu),
 		.begin_ns = ev->time_ns,
-		.due_ns = next_due(t, ev->func_id, ev->time_ns, 0),
+		.due_ns = next_due(t, conds, ev->time_ns, 0),
 		.call = event_call(ev),
 		.tid = ev->tid,
+		.conds = conds,
 		.is_doubtful = t->doubts[ev->cpu / 64] & 1ull << ev->cpu % 64,
 	};
 	err = hash_add(&t->by_task, hash_u64(open->task), t->open_cnt);
@@ -423,16 +545,36 @@ static void look_at_open(struct trigger *t)
 
 /* ---- events ---- */
 
+/* The conditions that ask how often a function is called, or for each call; those tested now are counted now. */
+static void count_call(struct trigger *t, const struct event *ev)
+{
+	uint16_t mask = t->often[ev->func_id];
+
+	for (uint32_t i = 0; mask >> i; i++) {
+		if (t->rule->conds[i].tests_result != (ev->kind == EVENT_EXIT))
+			mask &= (uint16_t) ~(1u << i);
+	}
+	mask = mask ? passed(t, mask, ev) : 0;
+	for (uint32_t i = 0; mask >> i; i++) {
+		if (!(mask & 1u << i))
+			continue;
+		if (trigger_is_each(&t->rule->conds[i]))
+			tell(t, (struct trigger_hit){ .cond = &t->rule->conds[i],
+						      .time_ns = ev->time_ns,
+						      .tid = ev->tid,
+						      .func_id = ev->func_id });
+		else
+			rate_add(t, i, ev, 1);
+	}
+}
+
 static int feed_call(struct trigger *t, const struct event *ev)
 {
 	struct open *open;
 
 	if (ev->func_id >= t->func_cnt)
 		return 0;
-	for (uint32_t i = 0; ev->kind == EVENT_ENTRY && i < t->rule->cnt; i++) {
-		if (t->often[ev->func_id] & 1u << i)
-			rate_add(t, i, ev, 1);
-	}
+	count_call(t, ev);
 	if (!t->longer[ev->func_id])
 		return 0;
 	if (ev->kind == EVENT_ENTRY)

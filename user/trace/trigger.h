@@ -12,9 +12,10 @@
 /*
  * Detects the conditions of record --when. Pure: no clock, no I/O.
  *
- *	CONDITION	WHAT > LIMIT [|| CONDITION]
+ *	CONDITION	WHAT > LIMIT, or a function with a TEST alone [|| CONDITION]
  *	WHAT		a function or a pattern of functions; drops: freed packets that the kernel counts as dropped;
  *			losses: events that this trace lost
+ *	FUNCTION(TEST)	only calls that pass a test of their values, which trigger_ops knows; alone, each of them
  *	LIMIT		a duration (1s, 500ms): a call takes longer, whether or not it has returned
  *			a number per second (100/s): more calls begin within a second, in total
  */
@@ -28,12 +29,20 @@ enum trigger_what {
 
 struct trigger_cond {
 	struct text text; /* as typed */
+	struct text test; /* between the parentheses; len 0: none */
 	char rule[129];   /* + and the pattern, as for -T */
 	const char *pattern;
 	enum trigger_what what;
-	uint64_t longer_ns; /* 0: a rate */
-	uint64_t per_sec;
+	uint64_t longer_ns; /* 0: a rate, or each call */
+	uint64_t per_sec;   /* 0: a duration, or each call */
+	bool tests_result; /* the test is of what a call returns, not of how it begins. The options set it */
 };
+
+/* trigger_is_each - whether the condition has no limit: each call that passes the test is a trigger. */
+static inline bool trigger_is_each(const struct trigger_cond *cond)
+{
+	return cond->test.len && !cond->longer_ns && !cond->per_sec;
+}
 
 struct trigger_rule {
 	struct trigger_cond conds[TRIGGER_CONDS_MAX];
@@ -61,7 +70,7 @@ struct trigger_hit {
 	const struct trigger_cond *cond;
 	uint64_t
 		time_ns; /* when it became true: when the call exceeded the limit or, if noticed only then, when it returned */
-	uint64_t begin_ns; /* begin of the call; 0: a rate */
+	uint64_t begin_ns; /* begin of a call that takes longer; else 0 */
 	uint32_t tid;
 	uint16_t func_id;
 };
@@ -71,15 +80,25 @@ struct trigger_stats {
 	uint64_t unwatched_cnt; /* calls not watched to their end: too many, or returns missing */
 };
 
+/* The callbacks of a trigger. All of them get @ctx. */
+struct trigger_ops {
+	/* A condition became true: once per call, and for a rate once per second while it is above its limit. */
+	void (*hit)(void *ctx, const struct trigger_hit *hit);
+	/* Of conditions with a test. Whether a function has what is tested. */
+	bool (*fits)(void *ctx, uint32_t cond_idx, uint32_t func_id);
+	/* Whether a call passes: at the event of its entry or, with tests_result, of its exit. */
+	bool (*passes)(void *ctx, uint32_t cond_idx, const struct event *ev);
+	void *ctx;
+};
+
 /*
- * trigger_new - watch for @rule; @rule and @functab are borrowed. @hit is called for each condition that became true:
- * once per call, and for a rate once per second while it is above its limit.
+ * trigger_new - watch for @rule. All are borrowed.
  *
- * Return: 0; -ENOENT with *@missing set: @functab has no function that this condition names; -ENOMEM.
+ * Return: 0; -ENOENT with *@missing set: @functab has no function that this condition names and that has what it tests;
+ * -ENOMEM.
  */
 int trigger_new(struct trigger **out, const struct trigger_rule *rule,
-		const struct functab *functab,
-		void (*hit)(void *ctx, const struct trigger_hit *hit), void *ctx,
+		const struct functab *functab, const struct trigger_ops *ops,
 		const struct trigger_cond **missing);
 void trigger_free(struct trigger *t);
 
@@ -97,6 +116,20 @@ void trigger_seen(struct trigger *t, uint64_t time_ns);
 
 /* trigger_forget - stop watching the open calls, because their returns may be lost. */
 void trigger_forget(struct trigger *t);
+
+/*
+ * trigger_text - append what happened, for a comment: "trigger '__sys_connect > 3s': __sys_connect in task 12, which
+ * began 3.000001 s before". @func: empty: a rate. @took_ns: how long the call was open. All bytes of @condition are
+ * printable then.
+ */
+void trigger_text(struct strbuf *out, struct text condition, struct text func, uint32_t tid,
+		  uint64_t took_ns);
+
+/* trigger_text_condition - the condition in such a comment, borrowed; len 0: it is another comment. */
+struct text trigger_text_condition(struct text comment);
+
+/* trigger_text_func - the function whose call it tells of, borrowed; len 0: of none, as of a rate, or it is another comment. */
+struct text trigger_text_func(struct text comment);
 
 struct trigger_stats trigger_stats(const struct trigger *t);
 
