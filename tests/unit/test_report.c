@@ -338,6 +338,66 @@ TEST(a_report_follows_a_recording_until_it_is_closed)
 	sink_free(config.sink);
 }
 
+/* A recording of a call that hangs. @end_ns: when it was closed; 0: never. @trigger_ns: a flight recorder's; 0: none. */
+static void write_hanging(uint64_t end_ns, uint64_t trigger_ns)
+{
+	static const struct event events[] = {
+		{ .time_ns = 1000000, .tid = 7, .frame = 90, .func_id = 1 },
+		{ .time_ns = 2000000, .tid = 7, .frame = 80, .func_id = 2 },
+		{ .time_ns = 3000000, .tid = 8, .cpu = 1, .frame = 90, .func_id = 2 },
+		{ .time_ns = 3000500,
+		  .tid = 8,
+		  .cpu = 1,
+		  .frame = 90,
+		  .func_id = 2,
+		  .kind = EVENT_EXIT },
+	};
+	const struct recfile_trigger trigger = { .time_ns = trigger_ns,
+						 .begin_ns = 1000000,
+						 .tid = 7,
+						 .func_id = 1,
+						 .condition = "tcp_func_1 > 3s" };
+	const struct recfile_summary summary = { .end_mono_ns = end_ns };
+	struct recfile_writer *w = open_writer(path, 2);
+
+	CHECK(!recfile_writer_funcs(w, &functab) &&
+	      !recfile_writer_events(w, events, CNT_OF(events)));
+	CHECK(!trigger_ns || !recfile_writer_trigger(w, &trigger));
+	CHECK(!end_ns || !recfile_writer_summary(w, &summary));
+	CHECK(!recfile_writer_close(w));
+}
+
+static const char *slow_calls(void)
+{
+	static const struct opts opts = { .verb = VERB_REPORT, .starts.slower_ns = 300000000 };
+
+	report_opts = &opts;
+	report_file(false, NULL, 0);
+	report_opts = NULL;
+	return told.text;
+}
+
+/* It was open when the recording ended, or at its trigger, after which a flight recorder's file may end at any time. */
+TEST(calls_that_do_not_return_are_slow)
+{
+	quiet();
+	write_hanging(301000000, 0);
+	CHECK(strstr(slow_calls(), "|  tcp_func_1"));
+	CHECK(!told.err && strstr(told.text, " in task 7: > 0.300000 s, not returned */\n"));
+	CHECK(!strstr(told.text, "8"));
+	write_hanging(300999999, 0);
+	slow_calls();
+	CHECK(told.err == VERDICT_NOTHING);
+	write_hanging(900000000, 3301000000);
+	CHECK(strstr(slow_calls(), " in task 7: > 3.300000 s, not returned */\n"));
+	CHECK(strstr(
+		told.text,
+		"/* trigger 'tcp_func_1 > 3s': tcp_func_1.isra.0 in task 7, which began 3.300000 s before */\n"));
+	write_hanging(0, 0); /* killed: known is only what its last event says */
+	slow_calls();
+	CHECK(told.err == VERDICT_NOTHING);
+}
+
 /* Only the file's beginning was read, which says nothing about its end. */
 TEST(a_recording_is_not_blamed_for_a_name_that_it_lacks)
 {

@@ -113,6 +113,64 @@ TEST_ONE(roots_in_doubt_are_not_slow, start(true, 100),
 TEST_ONE(roots_with_a_torn_interrupt_are_slow, start(true, 100),
 	 CHECK_STR(shown("o{ torn3 +1000 }"), "torn3 o{ }o"), check_stats(1, 1, 0));
 
+/* How many calls are open, and slow, @after_ns after the first of them began; *first: of its events. */
+static size_t open_after(uint64_t after_ns, size_t *first_cnt)
+{
+	struct starts_open *open;
+	uint64_t begin_ns;
+	size_t cnt;
+
+	CHECK(!starts_open_calls(st, UINT64_MAX / 2, &open, &cnt) && cnt);
+	begin_ns = open[0].events[0].time_ns;
+	free(open);
+	CHECK(!starts_open_calls(st, begin_ns + after_ns, &open, &cnt));
+	*first_cnt = cnt ? open[0].cnt : 0;
+	CHECK(!cnt || (open[0].took_ns <= after_ns && open[0].events[0].func_id == 1));
+	free(open);
+	return cnt;
+}
+
+TEST(roots_that_do_not_return_are_slow)
+{
+	size_t event_cnt;
+
+	start(true, 100);
+	CHECK_STR(shown("p{ o{ p{ } tid6 +1000 o{ tid7 p{"), "");
+	CHECK(open_after(99, &event_cnt) == 0);
+	CHECK(open_after(100, &event_cnt) == 1 && event_cnt == 4);
+	CHECK(open_after(1200, &event_cnt) == 2 && event_cnt == 4);
+	CHECK_STR(shown("} +1000 }"), "o{ p{ }p p{ }p }o"); /* as it returns */
+	CHECK(open_after(99, &event_cnt) == 0);             /* the other one */
+}
+
+TEST(roots_that_sleep_are_open_without_the_sleep)
+{
+	size_t event_cnt;
+
+	start(true, 100);
+	CHECK_STR(shown("o{ out +1000 in"), "");
+	CHECK(open_after(1000, &event_cnt) == 0);
+	CHECK(open_after(1200, &event_cnt) == 1 && event_cnt == 3);
+}
+
+/* Their returns may be among what is missing; and those of which only the result tells are not known either. */
+TEST(roots_that_may_have_returned_are_not_open)
+{
+	struct starts_open *open;
+	size_t cnt;
+
+	start(true, 100);
+	CHECK_STR(shown("o{ lost3"), "lost3");
+	CHECK(!starts_open_calls(st, UINT64_MAX / 2, &open, &cnt) && !cnt);
+	free(open);
+	starts_free(st);
+	start_with((struct starts_config){
+		.has_starts = true, .marked_only = true, .want.slower_ns = 100 });
+	CHECK_STR(shown("o{"), "");
+	CHECK(!starts_open_calls(st, UINT64_MAX / 2, &open, &cnt) && !cnt);
+	free(open);
+}
+
 /* The first call's return is missing without a report; the second call has the same frame. */
 TEST_ONE(roots_end_when_another_call_stands_in_their_place, start(true, 100),
 	 CHECK_STR(shown("o90{ +1000 o90{ }"), ""), check_stats(1, 0, 1));

@@ -500,7 +500,8 @@ const struct opt_def opt_defs[] = {
 	  "these have the times of the packet that they come from." },
 	{ 0, "slower-than", "DURATION", DURATION(starts.slower_ns), SELECTS,
 	  "Print only calls of start functions (-G, --preset; without these, outermost calls) that took at least "
-	  "this long, each with everything it called, in the order in which they returned." },
+	  "this long, each with everything it called, in the order in which they returned. A report also shows those "
+	  "that had not returned when the recording ended." },
 	{ 0, "nosleep-time", NULL, FLAG(nosleep_time), SELECTS | OPT_LIVE_ONLY,
 	  "Exclude the time a task was off the CPU from durations, also for --slower-than (like the kernel's "
 	  "option sleep-time when it is off). Costs one record whenever a traced task leaves or gets a CPU." },

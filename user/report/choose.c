@@ -1178,6 +1178,11 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 	return ch->starts ? starts_feed(ch->starts, ch->kept, kept_cnt, out, out_cnt) : 0;
 }
 
+struct starts *choose_events_starts(struct choose_events *ch)
+{
+	return ch->starts;
+}
+
 void choose_events_account(const struct choose_events *ch)
 {
 	if (ch->match && value_match_missed_cnt(ch->match))

@@ -92,6 +92,9 @@ void choose_events_free(struct choose_events *ch);
 int choose_events_feed(struct choose_events *ch, const struct event *events, size_t cnt,
 		       const struct event **out, size_t *out_cnt);
 
+/* choose_events_starts - what selects by start functions, durations or results; NULL: the options ask for neither. */
+struct starts *choose_events_starts(struct choose_events *ch);
+
 /* choose_events_account - log how many calls lacked the values to choose by, and with -v how many were chosen. */
 void choose_events_account(const struct choose_events *ch);
 

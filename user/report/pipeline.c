@@ -145,6 +145,43 @@ static int feed_gate(struct pipeline *pl, const struct event *events, size_t cnt
 			 : sink->ops->events(sink, events, cnt);
 }
 
+static int put_open(struct pipeline *pl, const struct starts_open *open, uint64_t end_ns)
+{
+	const struct event *first = &open->events[0];
+	struct row row = { .kind = ROW_COMMENT,
+			   .cpu = open->events[open->cnt - 1].cpu,
+			   .time_ns = end_ns,
+			   .depth = 1 };
+	int err = graph_feed(pl->graph, open->events, open->cnt);
+
+	if (err)
+		return err;
+	graph_release(pl->graph, UINT64_MAX);
+	row.task.tid = first->tid;
+	strbuf_reset(&pl->text);
+	strbuf_printf(&pl->text,
+		      "%s in task %" PRIu32 ": > %" PRIu64 ".%06" PRIu64 " s, not returned",
+		      pl->config.functab->funcs[first->func_id].name.ptr, first->tid,
+		      open->took_ns / 1000000000, open->took_ns % 1000000000 / 1000);
+	if (!strbuf_ok(&pl->text))
+		return -ENOMEM;
+	row.text = (struct text){ pl->text.ptr, pl->text.len };
+	pipeline_row(pl, &row);
+	return 0;
+}
+
+int pipeline_open_calls(struct pipeline *pl, struct starts *starts, uint64_t end_ns)
+{
+	struct starts_open *open;
+	size_t cnt;
+	int err = starts_open_calls(starts, end_ns, &open, &cnt);
+
+	for (size_t i = 0; i < cnt && !err && pl->graph; i++)
+		err = put_open(pl, &open[i], end_ns);
+	free(open);
+	return err;
+}
+
 static int feed_released(struct pipeline *pl)
 {
 	size_t cnt;

@@ -443,6 +443,19 @@ static uint64_t report_length_ns(const struct recording *rec)
 	return host && end_ns > host->start_mono_ns ? end_ns - host->start_mono_ns : 0;
 }
 
+/* A flight recorder closes its file later than the last events that it put there. */
+static int show_open(struct recording *rec)
+{
+	const uint64_t seen_ns = rec->trigger_ns > rec->last_ns ? rec->trigger_ns : rec->last_ns;
+	const bool is_whole = rec->stats->is_closed && !rec->trigger_ns;
+	struct starts *starts = rec->choice ? choose_events_starts(rec->choice) : NULL;
+
+	if (!starts || lacks_comments(rec->config->opts))
+		return 0;
+	return pipeline_open_calls(rec->pipeline, starts,
+				   is_whole ? rec->stats->summary.end_mono_ns : seen_ns);
+}
+
 static int recording_read(struct recording *rec)
 {
 	struct report_stats *stats = rec->stats;
@@ -455,6 +468,8 @@ static int recording_read(struct recording *rec)
 		return err || replay_is_stopped(rec->config) ? err : tell_nothing(rec);
 	if (!err)
 		err = replayrec_choice_begin(rec); /* of a recording without events */
+	if (!err)
+		err = show_open(rec);
 	end_err = pipeline_end(rec->pipeline);
 	err = err ? err : end_err;
 	stats->length_ns = report_length_ns(rec);

@@ -317,6 +317,53 @@ int starts_feed(struct starts *st, const struct event *events, size_t cnt, const
 	return 0;
 }
 
+/* How long the call whose events are held has been open at @end_ns; --nosleep-time records sleeps. */
+static uint64_t open_ns(const struct task *task, uint64_t end_ns)
+{
+	const struct events *held = &task->held;
+	uint64_t slept_ns = 0;
+	uint64_t out_ns = 0;
+
+	for (size_t i = 0; i < held->cnt; i++) {
+		const struct event *ev = &held->list[i];
+
+		if (ev->kind == EVENT_OUT)
+			out_ns = ev->time_ns;
+		else if (ev->kind == EVENT_IN && out_ns)
+			slept_ns += ev->time_ns - out_ns;
+		if (ev->kind == EVENT_IN)
+			out_ns = 0;
+	}
+	if (out_ns && out_ns < end_ns)
+		end_ns = out_ns;
+	slept_ns += held->list[0].time_ns;
+	return end_ns > slept_ns ? end_ns - slept_ns : 0;
+}
+
+int starts_open_calls(struct starts *st, uint64_t end_ns, struct starts_open **open, size_t *cnt)
+{
+	*cnt = 0;
+	*open = calloc(st->task_cnt + 1, sizeof(**open));
+	if (!*open)
+		return -ENOMEM;
+	for (size_t i = 0; i < st->task_cnt && st->config.want.slower_ns; i++) {
+		const struct task *task = &st->tasks[i];
+		uint64_t took_ns;
+
+		if (!task->gate.start_depth || !task->held.cnt || task->is_huge ||
+		    st->config.marked_only || task->stack.loss_cnt != st->losses.cnt ||
+		    !callstack_can_pair(&task->stack, &st->losses))
+			continue;
+		took_ns = open_ns(task, end_ns);
+		if (took_ns < st->config.want.slower_ns)
+			continue;
+		(*open)[(*cnt)++] =
+			(struct starts_open){ task->held.list, task->held.cnt, took_ns };
+		st->stats.shown_cnt++;
+	}
+	return 0;
+}
+
 const struct starts_stats *starts_stats_get(const struct starts *st)
 {
 	return &st->stats;

@@ -40,9 +40,9 @@ struct starts_config {
 };
 
 struct starts_stats {
-	uint64_t begun_cnt;  /* calls of start functions, not inside others */
-	uint64_t start_cnt;  /* calls of start functions that returned */
-	uint64_t shown_cnt;  /* of these: slow enough, and matching */
+	uint64_t begun_cnt; /* calls of start functions, not inside others */
+	uint64_t start_cnt; /* calls of start functions that returned */
+	uint64_t shown_cnt; /* of these: slow enough, and matching; and calls that are still open */
 	uint64_t broken_cnt; /* hidden or incomplete: events may be missing before the return */
 	uint64_t huge_cnt;   /* hidden: too many calls to hold until the return */
 };
@@ -58,6 +58,21 @@ void starts_free(struct starts *st);
  */
 int starts_feed(struct starts *st, const struct event *events, size_t cnt, const struct event **out,
 		size_t *out_cnt);
+
+/* A call of a start function that has not returned, and what was held for it. */
+struct starts_open {
+	const struct event *events; /* the first is its entry */
+	size_t cnt;
+	uint64_t took_ns; /* so far, without sleeps that the trace has */
+};
+
+/*
+ * starts_open_calls - with slower_ns alone, at the end: the calls that have taken as long as that until @end_ns, and have
+ * certainly not returned. They count as shown.
+ *
+ * *@open: an array that the caller frees; its events are borrowed. Return: 0 or -ENOMEM.
+ */
+int starts_open_calls(struct starts *st, uint64_t end_ns, struct starts_open **open, size_t *cnt);
 
 const struct starts_stats *starts_stats_get(const struct starts *st);
 
