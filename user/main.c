@@ -43,6 +43,8 @@ static bool is_of_files(const struct opts *opts)
 
 static enum verdict main_run(const struct opts *opts)
 {
+	if (opts->is_quiet)
+		log_quiet();
 	if (is_of_files(opts))
 		privdrop_gained();
 	switch (opts->verb) {

@@ -175,7 +175,7 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 			 "--include-terminal; --by-event; --max-tasks 1; --attach pair; "
 			 "--complete; --cheap; --wait-detach; --buffer-size 64K; --timeout 1s; "
 			 "--graph-opts noirqs; -G f --all; -G f --learn 1s; "
-			 "--duty 10") {
+			 "--duty 10; --ready-fd 3; --quiet") {
 		char line[64];
 
 		snprintf(line, sizeof(line), "profile %s", words);

@@ -1,6 +1,8 @@
 /* Files that are written: when they change, where they end when there is no room, and whose they are. */
 #include "base/output.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -65,6 +67,128 @@ TEST(a_new_file_is_private_and_goes_again_if_nothing_comes)
 	CHECK(!outfile_open(&f, file_path, NULL) && !outfile_write(&f, "x", 1));
 	outfile_abandon(&f);
 	CHECK(holds(file_path, "x"));
+}
+
+/* Return: how many names the directory has. */
+static int name_cnt(void)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(scratch_dir);
+	int cnt = 0;
+
+	CHECK(dir);
+	while ((entry = readdir(dir)))
+		cnt += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+	closedir(dir);
+	return cnt;
+}
+
+static void open_held(struct outfile *f)
+{
+	CHECK(!outfile_open_held(f, file_path, NULL) && f->is_held && f->fd >= 0);
+	CHECK(!outfile_write(f, "head", 4));
+}
+
+TEST(a_held_file_has_no_name_before_its_first_bytes)
+{
+	struct outfile f;
+	struct stat st;
+
+	open_held(&f);
+	CHECK(f.is_unnamed && !name_cnt());
+	outfile_abandon(&f);
+	CHECK(!name_cnt());
+
+	open_held(&f);
+	CHECK(!outfile_begin(&f) && holds(file_path, "head") && !f.is_unnamed);
+	CHECK(!stat(file_path, &st) && (st.st_mode & 0777) == 0600 && st.st_nlink == 1);
+	CHECK(name_cnt() == 1 && f.bytes == 4);
+	CHECK(!outfile_write(&f, ", more", 6) && !outfile_close(&f));
+	CHECK(holds(file_path, "head, more"));
+}
+
+/* As tables do: nothing is held any more, but nothing was written either. */
+TEST(a_file_that_is_no_longer_held_gets_its_name_with_its_first_bytes)
+{
+	struct outfile f;
+
+	CHECK(!outfile_open_held(&f, file_path, NULL));
+	f.is_held = false;
+	CHECK(!outfile_write(&f, NULL, 0) && !name_cnt());
+	CHECK(!outfile_write(&f, "table", 5) && holds(file_path, "table") && name_cnt() == 1);
+	CHECK(!outfile_close(&f));
+	CHECK(!unlink(file_path) && !outfile_open_held(&f, file_path, NULL));
+	CHECK(!outfile_close(&f) && holds(file_path, "") && name_cnt() == 1);
+}
+
+TEST(what_got_the_name_meanwhile_is_replaced)
+{
+	struct outfile f;
+	struct stat st;
+
+	open_held(&f);
+	put_old();
+	CHECK(!outfile_begin(&f) && holds(file_path, "head") && name_cnt() == 1);
+	CHECK(!outfile_write(&f, "!", 1) && !outfile_close(&f) && holds(file_path, "head!"));
+	CHECK(!stat(file_path, &st) && (st.st_mode & 0777) == 0600 && f.bytes == 5);
+	CHECK(!unlink(file_path));
+
+	/* a link, too, which is not followed */
+	open_held(&f);
+	file_put(other_path, "theirs");
+	CHECK(!symlink(other_path, file_path) && !outfile_begin(&f) && !outfile_close(&f));
+	CHECK(holds(file_path, "head") && holds(other_path, "theirs"));
+	CHECK(!unlink(file_path));
+
+	/* a directory is not: what was to come is gone, and leaves nothing */
+	quiet();
+	open_held(&f);
+	CHECK(!unlink(other_path) && !mkdir(file_path, 0700) && outfile_begin(&f) < 0);
+	outfile_abandon(&f);
+	CHECK(name_cnt() == 1 && !rmdir(file_path));
+}
+
+/* As on a file system without O_TMPFILE, whose file has lost its only name. */
+TEST(without_unnamed_files_another_is_renamed)
+{
+	struct outfile f;
+
+	open_held(&f);
+	close(f.fd);
+	f.fd = open(other_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(f.fd >= 0 && !unlink(other_path) && !name_cnt());
+	CHECK(!outfile_begin(&f) && holds(file_path, "head") && name_cnt() == 1);
+	CHECK(!outfile_write(&f, "!", 1) && !outfile_close(&f) && holds(file_path, "head!"));
+}
+
+TEST(what_cannot_be_created_is_known_at_once)
+{
+	char deep[PATH_MAX];
+	struct outfile f;
+
+	quiet();
+	snprintf(deep, sizeof(deep), "%s/none/file", scratch_dir);
+	CHECK(outfile_open_held(&f, deep, NULL) == -ENOENT);
+	snprintf(deep, sizeof(deep), "%s/none/", scratch_dir);
+	CHECK(outfile_open_held(&f, deep, NULL) < 0 && !name_cnt());
+	if (geteuid()) {
+		CHECK(!chmod(scratch_dir, 0500));
+		CHECK(outfile_open_held(&f, file_path, NULL) == -EACCES);
+		CHECK(!chmod(scratch_dir, 0700));
+	}
+}
+
+TEST(a_full_disk_names_no_file_with_half_of_its_first_bytes)
+{
+	const struct rlimit limit = { .rlim_cur = 2, .rlim_max = 2 };
+	struct outfile f;
+
+	quiet();
+	signal(SIGXFSZ, SIG_IGN);
+	open_held(&f);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit) && outfile_begin(&f) == -EFBIG);
+	outfile_abandon(&f);
+	CHECK(!name_cnt());
 }
 
 TEST(whether_an_error_was_told_is_known)

@@ -43,16 +43,27 @@ static const char *ended(const struct status_trace trace, const struct status_no
 
 TEST(how_a_trace_begins)
 {
-	CHECK_STR(begun(TRACE(.kind = STATUS_RECORD, .func_cnt = 40, .path = "web.rec")),
+	CHECK_STR(begun(TRACE(.kind = STATUS_RECORD, .func_cnt = 40, .path = "web.rec",
+			      .is_watched = true)),
 		  "recording 40 functions to 'web.rec', Ctrl-C ends it");
-	CHECK_STR(begun(TRACE(.func_cnt = 1, .timeout_ns = 500000000)),
+	CHECK_STR(begun(TRACE(.func_cnt = 1, .timeout_ns = 500000000, .is_watched = true)),
 		  "tracing 1 function for 500 ms; Ctrl-C ends it earlier");
-	CHECK_STR(begun(TRACE(.func_cnt = 2, .command = "curl")),
+	CHECK_STR(begun(TRACE(.func_cnt = 2, .command = "curl", .is_watched = true)),
 		  "tracing 2 functions until 'curl' ends; Ctrl-C ends it earlier");
 	CHECK_STR(begun(TRACE(.kind = STATUS_COUNT, .func_cnt = 2, .command = "curl",
-			      .timeout_ns = 10000000000)),
+			      .timeout_ns = 10000000000, .is_watched = true)),
 		  "counting calls of 2 functions until 'curl' ends, at most for 10 s; "
 		  "Ctrl-C ends it earlier");
+	CHECK_STR(begun(TRACE(.kind = STATUS_COUNT, .timeout_ns = 10000000000)),
+		  "counting tracepoints for 10 s");
+}
+
+TEST(a_log_is_not_told_of_keys)
+{
+	CHECK_STR(begun(TRACE(.kind = STATUS_RECORD, .func_cnt = 40, .path = "web.rec")),
+		  "recording 40 functions to 'web.rec'");
+	CHECK_STR(begun(TRACE(.func_cnt = 2, .command = "curl", .timeout_ns = 10000000000)),
+		  "tracing 2 functions until 'curl' ends, at most for 10 s");
 }
 
 TEST(the_numbers_of_a_trace)

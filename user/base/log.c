@@ -17,6 +17,7 @@
 #define WAIT_MS     1000                  /* for a reader, before messages are dropped */
 
 static int verbosity;
+static bool is_quiet;
 static int fd = STDERR_FILENO;
 static bool has_progress;
 static bool has_error;
@@ -123,7 +124,8 @@ DEFINE_LOG(log_warn, "netfgraph:", COLOR_BOLD_YELLOW, true)
 DEFINE_LOG(log_info, "netfgraph:", COLOR_BOLD, verbosity >= 1)
 DEFINE_LOG(log_debug, "netfgraph:", COLOR_BOLD, verbosity >= 2)
 DEFINE_LOG(log_hint, "hint:", COLOR_BOLD_CYAN, true)
-DEFINE_LOG(log_note, "netfgraph:", COLOR_BOLD, tty_is_foreground(STDERR_FILENO))
+DEFINE_LOG(log_begin, "netfgraph:", COLOR_BOLD, !is_quiet)
+DEFINE_LOG(log_note, "netfgraph:", COLOR_BOLD, !is_quiet && tty_is_foreground(STDERR_FILENO))
 
 void log_warn_cnt(uint64_t cnt, const char *path, const char *what)
 {
@@ -141,7 +143,7 @@ void log_status(const struct strbuf *text, const struct color_span *alarm)
 	size_t len = text->len;
 	size_t room;
 
-	if (is_holding || !tty_is_foreground(STDERR_FILENO))
+	if (is_holding || is_quiet || !tty_is_foreground(STDERR_FILENO))
 		return;
 	/* the last column stays free, or the cursor would move to the next line */
 	room = tty_columns(STDERR_FILENO) - 1;
@@ -186,6 +188,11 @@ void log_hold(bool holds)
 		return;
 	log_put(held.ptr, held.len);
 	strbuf_release(&held);
+}
+
+void log_quiet(void)
+{
+	is_quiet = true;
 }
 
 int log_verbosity(void)

@@ -16,7 +16,8 @@
  *	hint: ...                                                log_hint: what to do about it
  *	netfgraph: 23 calls in 46 rows; ...                      log_info, with -v
  *	netfgraph: left out 'x': ...                             log_debug, with -vv
- *	netfgraph: tracing 40 functions, Ctrl-C ends it          log_note, on a terminal only
+ *	netfgraph: tracing 40 functions to 'x'                   log_begin, not with -q
+ *	netfgraph: traced 23 calls in 1.2 s; ...                 log_note, on a terminal only, not with -q
  *	attaching 412/1024                                       log_progress, log_status: the same
  *
  * If nobody reads standard error, a message waits for a second and is then dropped.
@@ -41,6 +42,9 @@ bool log_has_error(void);
  * logged.
  */
 void log_unsaid(int err);
+
+/* log_begin - log that something has begun, for which a person or a script may wait. */
+void log_begin(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * log_note - log a message for a person who is watching: only if standard error is a terminal and we are in its
@@ -72,5 +76,8 @@ void log_open(void);
 /* log_verbosity - how often -v was given; log_set_verbosity sets it. */
 int log_verbosity(void);
 void log_set_verbosity(int level);
+
+/* log_quiet - nothing of log_begin, log_note, log_progress and log_status is said from now on. */
+void log_quiet(void);
 
 #endif

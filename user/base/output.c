@@ -177,6 +177,49 @@ static bool may_take(const struct outfile *f, const struct stat *st, uid_t dir_o
 	return !S_ISFIFO(st->st_mode) || is_trusted(st, dir_owner);
 }
 
+/* Create a file with a random name in the directory of @path. *name: it. Return: a descriptor or -errno. */
+static int open_temporary(const char *path, char name[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	int len = snprintf(name, PATH_MAX, "%.*s.netfgraph-XXXXXX",
+			   slash ? (int)(slash + 1 - path) : 0, path);
+	int fd = len < PATH_MAX ? mkostemp(name, O_CLOEXEC) : -1;
+
+	return fd >= 0 ? fd : len < PATH_MAX ? -errno : -ENAMETOOLONG;
+}
+
+/*
+ * Open a file without a name where the file @f is to be, so that it is known early whether it can be created. It leaves
+ * nothing behind, however this process ends.
+ */
+static int open_unnamed(struct outfile *f)
+{
+	const char *slash = strrchr(f->path, '/');
+	char name[PATH_MAX];
+
+	if (snprintf(name, sizeof(name), "%.*s.", slash ? (int)(slash + 1 - f->path) : 0,
+		     f->path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	f->fd = open(name, O_TMPFILE | O_WRONLY | O_CLOEXEC, OPEN_MODE);
+	if (f->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		/* such a file cannot get a name later; another is created then */
+		f->fd = open_temporary(f->path, name);
+		if (f->fd < 0)
+			return f->fd;
+		unlink(name);
+	}
+	f->is_unnamed = f->is_own_fd = f->fd >= 0;
+	return f->is_own_fd ? 0 : -errno;
+}
+
+/* Whether nothing has the name @path, so that a file may get it later. */
+static bool is_free_name(const char *path)
+{
+	struct stat st;
+
+	return path[strlen(path) - 1] != '/' && lstat(path, &st) && errno == ENOENT;
+}
+
 static int open_checked(struct outfile *f, const volatile int *stop_cnt)
 {
 	const struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
@@ -186,6 +229,8 @@ static int open_checked(struct outfile *f, const volatile int *stop_cnt)
 	struct stat st;
 	int err;
 
+	if (f->is_held && is_free_name(f->path))
+		return open_unnamed(f);
 	/* in a sticky directory nobody else can replace our link */
 	if (is_sticky && !lstat(f->path, &st) && S_ISLNK(st.st_mode) && !is_trusted(&st, owner))
 		return -ELOOP;
@@ -222,11 +267,12 @@ static int open_stdout(struct outfile *f)
 	return 0;
 }
 
-int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt)
+static int open_file(struct outfile *f, const char *path, bool is_held,
+		     const volatile int *stop_cnt)
 {
 	int err;
 
-	*f = (struct outfile){ .path = path, .fd = -1, .wait_ms = -1 };
+	*f = (struct outfile){ .path = path, .fd = -1, .is_held = is_held, .wait_ms = -1 };
 	if (path && strcmp(path, "/dev/stdout") != 0)
 		err = open_checked(f, stop_cnt);
 	else
@@ -249,6 +295,16 @@ int outfile_open(struct outfile *f, const char *path, const volatile int *stop_c
 		openhint_write(path, err);
 	outfile_abandon(f);
 	return err;
+}
+
+int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt)
+{
+	return open_file(f, path, false, stop_cnt);
+}
+
+int outfile_open_held(struct outfile *f, const char *path, const volatile int *stop_cnt)
+{
+	return open_file(f, path, true, stop_cnt);
 }
 
 bool outfile_is_same(const struct outfile *f, int fd)
@@ -392,6 +448,46 @@ static int replace(struct outfile *f)
 	return 0;
 }
 
+/* Give a file that holds @bytes the name, in place of what has it. */
+static int name_another(struct outfile *f, const void *bytes, size_t len)
+{
+	char name[PATH_MAX];
+	int fd = open_temporary(f->path, name);
+	int err;
+
+	if (fd < 0)
+		return output_failed(f, fd);
+	close(f->fd);
+	f->fd = fd;
+	f->bytes = 0;
+	err = write_file(f, bytes, len);
+	if (!err && rename(name, f->path))
+		err = output_failed(f, -errno);
+	if (err)
+		unlink(name);
+	return err;
+}
+
+/* The first @bytes come before the name, so that nobody reads a part of them. */
+static int first_bytes(struct outfile *f, const void *bytes, size_t len)
+{
+	char ours[32];
+	int err;
+
+	if (!f->is_unnamed) {
+		err = replace(f);
+		return err ? err : outfile_put(f, bytes, len);
+	}
+	err = write_file(f, bytes, len);
+	snprintf(ours, sizeof(ours), "/proc/self/fd/%d", f->fd);
+	/* without O_TMPFILE or /proc there is no link; somebody else may have taken the name meanwhile, too */
+	if (!err && linkat(AT_FDCWD, ours, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW))
+		err = name_another(f, bytes, len);
+	f->is_unnamed = err != 0;
+	f->is_begun = !err;
+	return err;
+}
+
 int outfile_begin(struct outfile *f)
 {
 	struct strbuf held = f->queue;
@@ -401,20 +497,18 @@ int outfile_begin(struct outfile *f)
 		return f->err;
 	f->queue = (struct strbuf){ 0 };
 	f->is_held = false;
-	err = replace(f);
-	if (!err)
-		err = outfile_put(f, held.ptr, held.len);
+	err = first_bytes(f, held.ptr, held.len);
 	strbuf_release(&held);
 	return err;
 }
 
 int outfile_write(struct outfile *f, const void *bytes, size_t len)
 {
-	int err = f->err;
-
-	if (!err && len && !f->is_begun && !f->is_held)
-		err = replace(f);
-	return err ? err : outfile_put(f, bytes, len);
+	if (f->err)
+		return f->err;
+	if (len && !f->is_begun && !f->is_held)
+		return first_bytes(f, bytes, len);
+	return outfile_put(f, bytes, len);
 }
 
 void outfile_limit(struct outfile *f, const volatile int *stop_cnt)
@@ -555,6 +649,16 @@ int output_open(struct output *out, const char *path, const volatile int *stop_c
 
 	*out = (struct output){ 0 };
 	err = outfile_open(&out->file, path, stop_cnt);
+	out->is_live = out->file.is_stream;
+	return err;
+}
+
+int output_open_held(struct output *out, const char *path, const volatile int *stop_cnt)
+{
+	int err;
+
+	*out = (struct output){ 0 };
+	err = outfile_open_held(&out->file, path, stop_cnt);
 	out->is_live = out->file.is_stream;
 	return err;
 }

@@ -21,10 +21,11 @@ struct outfile {
 	const char *path; /* NULL: standard output */
 	int fd;           /* -1: closed */
 	bool is_own_fd;
-	bool is_stream; /* its reader may stop reading */
-	bool is_new;    /* created by us; removed if nothing is written to it */
-	bool is_held;   /* writes wait for outfile_begin */
-	bool is_begun;  /* the old contents are gone */
+	bool is_stream;  /* its reader may stop reading */
+	bool is_new;     /* created by us; removed if nothing is written to it */
+	bool is_unnamed; /* it gets its name with its first bytes */
+	bool is_held;    /* writes wait for outfile_begin */
+	bool is_begun;   /* the old contents are gone */
 	struct strbuf queue;
 	size_t queue_at;          /* bytes of the queue already written */
 	uint64_t bytes;           /* in the file, from us */
@@ -50,6 +51,13 @@ struct outfile {
  * Return: 0, or -errno after an error message.
  */
 int outfile_open(struct outfile *f, const char *path, const volatile int *stop_cnt);
+
+/*
+ * outfile_open_held - the same, with is_held set. A new file has no name before its first bytes are in it: whoever finds
+ * it finds these, and nothing is left if this process ends earlier, however it ends. Naming it takes the same rights as
+ * creating it. A file that got the name meanwhile is replaced.
+ */
+int outfile_open_held(struct outfile *f, const char *path, const volatile int *stop_cnt);
 
 /*
  * outfile_open_dir - open the directory @path. Where everybody may create files, links and directories of other users
@@ -135,6 +143,9 @@ struct output {
 
 /* output_open - as outfile_open. Return: 0, or -errno after an error message. */
 int output_open(struct output *out, const char *path, const volatile int *stop_cnt);
+
+/* output_open_held - as outfile_open_held. Return: the same. */
+int output_open_held(struct output *out, const char *path, const volatile int *stop_cnt);
 
 /* output_rows - declare that the output is rows of text: if a write fails, the file ends with the last whole row. */
 void output_rows(struct output *out);

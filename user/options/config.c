@@ -108,6 +108,7 @@ const struct config_rule config_rules[] = {
 	{ "color", 0, NULL },
 	{ "no-pager", 0, NULL },
 	{ "verbose", 0, NULL },
+	{ "quiet", 0, NULL },
 };
 const size_t config_rule_cnt = sizeof(config_rules) / sizeof(config_rules[0]);
 

@@ -226,8 +226,9 @@ static const struct man_block man_blocks[] = {
 	  "Names of tasks, cgroups and files, and text from recordings and traces, are printed so that they cannot "
 	  "control a terminal or start a new column or line: such a byte is written as \\xNN, in JSON as \\uXXXX." },
 	{ MAN_TEXT, NULL,
-	  "Messages go to standard error. If that is a terminal, and netfgraph in its foreground, a line says when a trace "
-	  "begins, and one how it ended. While it runs, unless there is a COMMAND or rows go to a terminal or pipe, a line "
+	  "Messages go to standard error. A line says that tracing has begun: what is called from then on is traced, and "
+	  "the file of -o is there. -q leaves it out, and --ready-fd tells a program instead. If "
+	  "standard error is a terminal, and netfgraph in its foreground, a line says how it ended. While it runs, unless there is a COMMAND or rows go to a terminal or pipe, a line "
 	  "shows every second the time, calls per second, calls, lost events, the share of a CPU, and the size of the file." },
 	{ MAN_TEXT, NULL,
 	  "A reader that is too slow costs events, which are marked as lost; it does not "
@@ -235,7 +236,7 @@ static const struct man_block man_blocks[] = {
 
 	{ MAN_SECTION, "FILES", NULL },
 	{ MAN_ITEM, "FILE of -o",
-	  "has mode 0600, because arguments contain kernel addresses. If a disk is full, it ends with its last whole row "
+	  "appears when tracing has begun, with its first lines, and not at all if it does not begin. It has mode 0600, because arguments contain kernel addresses. If a disk is full, it ends with its last whole row "
 	  "or, a recording, its last whole chunk." },
 	{ MAN_ITEM, "/etc/netfgraph.conf, ~/.config/netfgraph/config",
 	  "defaults of options, one per line: the long name without dashes, a blank and the value, such as "
@@ -283,6 +284,8 @@ static const struct man_block man_blocks[] = {
 	  "the directory to look in for netfgraph/config, instead of ~/.config." },
 	{ MAN_ITEM, "TMPDIR",
 	  "the directory for the pages of --format trace.dat; default /var/tmp, then /tmp." },
+	{ MAN_ITEM, "NOTIFY_SOCKET",
+	  "set by a service manager (Type=notify): the UNIX socket that is told READY=1 when tracing has begun." },
 	{ MAN_ITEM, "NO_COLOR", "if not empty: no colours unless --color always is given." },
 	{ MAN_ITEM, "TERM",
 	  "if dumb, empty or unset: no colours, unless --color always is given, and no pager." },

@@ -142,6 +142,8 @@ struct opts {
 	struct shown *shown;   /* NULL: no --show */
 	struct starts_want starts;
 	uint64_t timeout_ns; /* 0: none */
+	uint32_t ready_fd;   /* 0: none */
+	bool is_quiet;
 	uint32_t
 		overhead_pct; /* of a CPU's time; 0: OVERHEAD_PCT_DEFAULT, or no limit with a command */
 	uint64_t max_events_sec; /* recorded; 0: no limit */

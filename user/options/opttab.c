@@ -200,6 +200,8 @@ void optvalue_release(struct opts *opts, const struct opt_def *def)
 #define FILE_MIN_BYTES   (4 << 10)
 #define RING_MIN_BYTES   (8 << 20)
 #define ROTATE_MAX       1000
+#define READY_FD_MIN     3 /* behind standard input, output and error */
+#define READY_FD_MAX     1048575
 #define BUFFER_MAX_BYTES (1ull << 30)
 #define RATE_MAX         1000000000ull
 #define HOST_MAX_BYTES   127 /* a reader of a recording stores no more */
@@ -647,8 +649,8 @@ const struct opt_def opt_defs[] = {
 	  "differ: with --cgroup, --container, --pod, --netns, --packet, --slower-than, --errors-only, --filter, "
 	  "--nosleep-time, -g, -D and --attach session; -v gives the reason." },
 	{ 'o', "output", "FILE", TEXT(output_path), WRITES,
-	  "Write the trace to FILE (mode 0600) instead of standard output (-). An existing file is replaced when the "
-	  "trace begins, and stays as it is if the trace does not begin. In world-writable directories (/tmp), "
+	  "Write the trace to FILE (mode 0600) instead of standard output (-). A new file appears when tracing has begun, "
+	  "or with its first table; an existing one is replaced then, and stays as it is if the trace does not begin. In world-writable directories (/tmp), "
 	  "links and files of other users are refused." },
 	{ 0, "max-size", "SIZE", SIZE(max_bytes, FILE_MIN_BYTES, 0),
 	  OF(VERB_TRACE) | OF(VERB_RECORD),
@@ -682,6 +684,10 @@ const struct opt_def opt_defs[] = {
 	  "container's name. With report and --input: what the recorded host is called. At most 127 bytes." },
 	{ 0, "timeout", "DURATION", DURATION(timeout_ns), SELECTS | OPT_LIVE_ONLY,
 	  "Stop after this time, for example 500ms or 10s." },
+	{ 0, "ready-fd", "FD", NUMBER(ready_fd, READY_FD_MIN, READY_FD_MAX),
+	  RECORDS | OPT_LIVE_ONLY,
+	  "When tracing has begun, write a newline to this open descriptor, and close it. If it is closed without one, "
+	  "tracing has not begun. A service manager is told by READY=1 at NOTIFY_SOCKET (Type=notify)." },
 	{ 0, "buffer-size", "SIZE", SIZE(buffer_bytes, BUFFER_MIN_BYTES, BUFFER_MAX_BYTES),
 	  SELECTS | OPT_LIVE_ONLY,
 	  "Buffer for each CPU, for example 256K or 4M, rounded down to a power of two. Default: 64K to 2M, by the "
@@ -747,6 +753,9 @@ const struct opt_def opt_defs[] = {
 	  "by NETFGRAPH_PAGER, PAGER or 'less -FRX', unless that is cat or empty, or report --follow is given." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
+	{ 'q', "quiet", NULL, FLAG(is_quiet), RECORDS | OPT_LIVE_ONLY,
+	  "Say less on standard error: not when tracing has begun, which is otherwise said in one line, and, on a "
+	  "terminal, no status and no summary. Warnings and errors remain." },
 	{ 0, "no-config", NULL, FLAG(no_config), ALL, "Do not read configuration files." },
 	{ 0, "print-config", NULL, FLAG(print_config), ALL,
 	  "Print the defaults that configuration files set, with file and line, and exit." },

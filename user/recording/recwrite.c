@@ -752,7 +752,8 @@ int recfile_writer_new(struct recfile_writer **out, const struct recfile_config 
 	w->open_marks = calloc(w->cpu_cnt, sizeof(*w->open_marks));
 	err = w->is_named && w->path && w->open_marks ? 0 : -ENOMEM;
 	if (!err && config->path)
-		err = outfile_open(&w->file, w->path, config->stop_cnt);
+		err = (config->is_held ? outfile_open_held : outfile_open)(&w->file, w->path,
+									   config->stop_cnt);
 	w->file.is_held = config->is_held;
 	if (!err && !config->is_held)
 		err = recfile_writer_host(w, config->host);

@@ -204,7 +204,10 @@ static int sink_format_finish(struct sink *sink, bool is_failed)
 
 static int format_begin_file(struct sink *sink)
 {
-	return output_begin(((struct rowsink *)sink)->output);
+	struct output *output = ((struct rowsink *)sink)->output;
+	int err = output_flush(output);
+
+	return err ? err : output_begin(output);
 }
 
 static void sink_format_free(struct sink *sink)

@@ -21,6 +21,7 @@
 #include "session/overhead.h"
 #include "session/plan.h"
 #include "session/progwatch.h"
+#include "session/ready.h"
 #include "session/status.h"
 #include "session/taskscope.h"
 #include "trace/callstack.h"
@@ -40,8 +41,9 @@
 struct session {
 	const struct opts *opts;
 	int cpu_cnt;
-	char release[65];     /* uname -r */
-	char node[128];       /* wants_host */
+	char release[65]; /* uname -r */
+	char node[128];   /* wants_host */
+	struct ready ready;
 	struct runas runas;   /* empty without --user */
 	struct output output; /* not for a recording, which opens its file itself */
 	struct child child;
@@ -96,6 +98,9 @@ struct session {
  * Return: 0, -errno or a verdict; already logged, unless it is -ENOMEM or -EINTR.
  */
 int session_setup(struct session *ses);
+
+/* session_drop_privileges - give up what a running trace does not need, once the output has its name. */
+void session_drop_privileges(struct session *ses);
 
 /* session_start_command - let the command run. Return: the same. */
 int session_start_command(struct session *ses);

@@ -666,11 +666,26 @@ static uint64_t count_unread(struct session *ses)
 	return unread_cnt;
 }
 
-/* From here on the file's old contents are gone; for a table they stay until the end. */
+/*
+ * The probes are armed. From here on the file's old contents are gone, and a new one has its name; for a table that
+ * waits until the end. Whoever is told finds the file, except that a command's own messages come after ours.
+ */
 static int session_begin(struct session *ses)
 {
+	int err = ses->has_child ? status_start(ses) : 0;
+
+	if (!err)
+		err = session_start_command(ses);
+	if (err)
+		return err;
 	ses->has_begun = true;
-	return ses->sink->ops->begin_file(ses->sink);
+	err = ses->sink->ops->begin_file(ses->sink);
+	session_drop_privileges(ses);
+	if (!err && !ses->has_child)
+		err = status_start(ses);
+	if (!err)
+		ready_tell(&ses->ready);
+	return err;
 }
 
 static int trace(struct session *ses)
@@ -686,11 +701,6 @@ static int trace(struct session *ses)
 	overhead_begin(&ses->overhead);
 	ses->made.begin_mono_ns = host_time_ns();
 	err = bpfobj_arm(&ses->bpfobj, true);
-
-	if (!err)
-		err = status_start(ses);
-	if (!err)
-		err = session_start_command(ses);
 	if (!err)
 		err = session_begin(ses);
 	if (!err)
@@ -910,6 +920,7 @@ static int close_output(struct session *ses, int err)
 
 static void session_release(struct session *ses)
 {
+	ready_close(&ses->ready);
 	child_release(&ses->child);
 	runas_release(&ses->runas);
 	overhead_release(&ses->overhead);
@@ -943,6 +954,7 @@ enum verdict session_run(const struct opts *opts)
 {
 	struct session ses = {
 		.opts = opts,
+		.ready = READY_NONE,
 		.switches = SWITCHES_NONE,
 		.child = { .go_fd = -1, .fail_fd = -1 },
 		.output = { .file.fd = -1 },

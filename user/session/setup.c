@@ -238,16 +238,20 @@ int session_start_command(struct session *ses)
 
 /* ---- the output, the functions ---- */
 
+static int open_ready(struct session *ses)
+{
+	return ready_open(&ses->ready, ses->opts);
+}
+
 static int open_output(struct session *ses)
 {
 	int err;
 
 	if (ses->opts->verb == VERB_RECORD)
 		return 0;
-	err = output_open(&ses->output, ses->opts->output_path, signals_stop_cnt);
+	err = output_open_held(&ses->output, ses->opts->output_path, signals_stop_cnt);
 	if (err)
 		return err;
-	ses->output.file.is_held = true;
 	ses->output.file.wait_ms = 0;
 	if (!format_traits(ses->opts->format)->is_binary)
 		output_rows(&ses->output);
@@ -864,7 +868,7 @@ static bool can_read_names(void *ctx)
 }
 
 /* Files are open, and closing a link takes no privilege. */
-static void setup_drop_privileges(struct session *ses)
+void session_drop_privileges(struct session *ses)
 {
 	uint64_t keep = 0;
 
@@ -876,7 +880,7 @@ static void setup_drop_privileges(struct session *ses)
 		keep |= PRIVDROP_CAP(CAP_SYS_ADMIN) | PRIVDROP_CAP(CAP_BPF) |
 			PRIVDROP_CAP(CAP_PERFMON);
 	/* files are renamed and made in a directory that may be another user's */
-	if (ses->opts->rotate_bytes || ses->opts->ring_bytes)
+	if (ses->opts->rotate_bytes || ses->opts->ring_bytes || ses->sink->file->is_unnamed)
 		keep |= PRIVDROP_CAP(CAP_DAC_OVERRIDE);
 	privdrop(keep, true);
 }
@@ -886,7 +890,7 @@ static void setup_drop_privileges(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		setup_read_host, find_command,  setup_find_user, check_memory,
+		open_ready,         setup_read_host, find_command,  setup_find_user, check_memory,
 		open_output,        fork_command,    make_scope,    read_facts,      check_kernel,
 		setup_choose_funcs, choose_points,   read_types,    check_rt,        make_comms,
 		make_gate,          make_sink,       make_pipeline, limit_output,    load_programs,
@@ -897,7 +901,5 @@ int session_setup(struct session *ses)
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
 		err = steps[i](ses);
-	if (!err)
-		setup_drop_privileges(ses);
 	return !err && *signals_stop_cnt ? -EINTR : err;
 }

@@ -93,11 +93,15 @@ void status_begin(struct strbuf *out, const struct status_trace *trace)
 		[STATUS_COUNT] = "counting calls of ",
 	};
 
-	strbuf_str(out, verbs[trace->kind]);
-	put_plural(out, trace->func_cnt, "function");
+	if (trace->func_cnt || trace->kind != STATUS_COUNT) {
+		strbuf_str(out, verbs[trace->kind]);
+		put_plural(out, trace->func_cnt, "function");
+	} else {
+		strbuf_str(out, "counting tracepoints");
+	}
 	put_path(out, trace);
 	if (!trace->command && !trace->timeout_ns) {
-		strbuf_str(out, ", Ctrl-C ends it");
+		strbuf_str(out, trace->is_watched ? ", Ctrl-C ends it" : "");
 		return;
 	}
 	if (trace->command)
@@ -106,7 +110,7 @@ void status_begin(struct strbuf *out, const struct status_trace *trace)
 		strbuf_str(out, trace->command ? ", at most for " : " for ");
 		status_put_duration(out, trace->timeout_ns);
 	}
-	strbuf_str(out, "; Ctrl-C ends it earlier");
+	strbuf_str(out, trace->is_watched ? "; Ctrl-C ends it earlier" : "");
 }
 
 void status_line(struct strbuf *out, const struct status_now *now, struct color_span *alarm)
@@ -142,8 +146,12 @@ void status_end(struct strbuf *out, const struct status_trace *trace, const stru
 		[STATUS_COUNT] = "counted ",
 	};
 
-	strbuf_str(out, verbs[trace->kind]);
-	put_plural(out, now->call_cnt, "call");
+	if (trace->func_cnt || trace->kind != STATUS_COUNT) {
+		strbuf_str(out, verbs[trace->kind]);
+		put_plural(out, now->call_cnt, "call");
+	} else {
+		strbuf_str(out, "counted tracepoints");
+	}
 	strbuf_str(out, " in ");
 	status_put_duration(out, now->elapsed_ns);
 	put_path(out, trace);
@@ -180,6 +188,7 @@ static struct status_trace trace_of(const struct session *ses)
 		.path = opts->output_path,
 		.command = ses->has_child ? opts->command[0] : NULL,
 		.timeout_ns = opts->timeout_ns,
+		.is_watched = tty_is_foreground(STDERR_FILENO),
 	};
 }
 
@@ -219,7 +228,7 @@ int status_start(struct session *ses)
 	st->is_shown = status_has_room(ses);
 	status_begin(&text, &trace);
 	if (strbuf_ok(&text))
-		log_note("%.*s", (int)text.len, text.ptr);
+		log_begin("%.*s", (int)text.len, text.ptr);
 	strbuf_release(&text);
 	if (!st->is_shown)
 		return 0;

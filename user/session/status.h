@@ -9,8 +9,8 @@
 #include "session/loss_report.h"
 
 /*
- * The status of a running trace on a terminal: a line at the start, a line with numbers that is updated once a
- * second, and a summary. Only if standard error is a terminal that has us in its foreground.
+ * The status of a running trace: a line at the start, always unless --quiet is given; and if standard error is a terminal
+ * that has us in its foreground, a line with numbers that is updated once a second, and a summary.
  *
  * The line with numbers is omitted if others write to that terminal: with a command, or if rows go to a terminal, a
  * pipe or a socket. It needs no extra wakeups.
@@ -60,10 +60,11 @@ enum status_kind {
 /* Facts of a trace. */
 struct status_trace {
 	enum status_kind kind;
-	uint64_t func_cnt;
+	uint64_t func_cnt;   /* 0: of tracepoints alone */
 	const char *path;    /* its output; NULL: standard output */
 	const char *command; /* ends it; NULL: none does */
 	uint64_t timeout_ns; /* ends it; 0: none does */
+	bool is_watched;     /* by somebody who may press Ctrl-C */
 };
 
 /* Its current numbers. */
@@ -80,7 +81,7 @@ struct status_now {
 	uint64_t file_bytes;
 };
 
-/* status_begin - "recording 40 functions to 'web.rec', Ctrl-C ends it". */
+/* status_begin - "recording 40 functions to 'web.rec', Ctrl-C ends it"; where nobody watches, without Ctrl-C. */
 void status_begin(struct strbuf *out, const struct status_trace *trace);
 
 /*
