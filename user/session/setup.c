@@ -761,8 +761,9 @@ static int check_number(struct session *ses)
 }
 
 /*
- * Before anything is attached, warn of the cost to tasks that are not traced. If only a command is traced, or
- * everything, the cost is logged with -v instead.
+ * Before anything is attached, warn of the cost to tasks that are not traced, and to all of them if everything is traced with all
+ * that start functions may call, or with very many functions. If only a command is traced, or everything without a start function, the cost is logged with -v
+ * instead.
  */
 static int forecast(struct session *ses)
 {
@@ -771,7 +772,9 @@ static int forecast(struct session *ses)
 		overhead_forecast(&ses->functab, &ses->bpfobj.plan, &ses->bpfobj.config.want);
 	const bool all_are_traced = !opts->command && !scopeopts_are_given(opts);
 	const uint32_t kept_pct = all_are_traced ? cost.traced_kept_pct : cost.kept_pct;
-	const bool is_warning = !all_are_traced && !scopeopts_is_command(opts);
+	const bool is_unbounded = (opts->graph_funcs.cnt && !opts->callee_depth) ||
+				  ses->functab.cnt >= FORECAST_MANY_FUNCS;
+	const bool is_warning = all_are_traced ? is_unbounded : !scopeopts_is_command(opts);
 	char nearer[64] = "";
 
 	if (kept_pct >= FORECAST_LITTLE_PCT)
@@ -786,8 +789,8 @@ static int forecast(struct session *ses)
 			 FORECAST_NEAR_DEPTH);
 	if (is_warning)
 		log_hint(
-			"%s-T attaches fewer; 'netfgraph list --plan' shows what the same functions cost",
-			nearer);
+			"%s%s-T attaches fewer; 'netfgraph list --plan' shows what the same functions cost",
+			all_are_traced ? "-p or --container traces fewer tasks; " : "", nearer);
 	return 0;
 }
 

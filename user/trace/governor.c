@@ -2,11 +2,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/limits.h"
 
 /* Intervals above the limit before functions are left out; one is enough at twice the limit. */
 #define PATIENCE_CNT 3
+/* Nothing can be left out: the trace ends if the mean of this time is above the limit, not for a burst. */
+#define END_CNT 10
+#define END_NS  (END_CNT * GOVERNOR_INTERVAL_NS)
 /* Target after leaving functions out, in percent of the limit, to avoid repeating it at once. */
 #define AIM_PCT 70
 /* Minimum percentage of calls without a traced callee that makes a function a leaf. */
@@ -44,6 +48,12 @@ struct cpu_load {
 	uint32_t open_tid;  /* ... by this task */
 };
 
+/* A judged interval, and what it cost as a fraction of the busiest CPU's time. */
+struct judged {
+	uint64_t took_ns;
+	double share;
+};
+
 struct governor {
 	struct governor_config config;
 	struct func_load *funcs;
@@ -59,7 +69,8 @@ struct governor {
 	uint64_t reader_ns;
 	uint32_t over_cnt; /* consecutive intervals above the limit */
 	uint32_t share_pct;
-	uint64_t in_cnt;  /* in this interval: events of functions that stay ... */
+	struct judged judged[END_CNT]; /* since the last decision, the newest first */
+	uint64_t in_cnt;               /* in this interval: events of functions that stay ... */
 	uint64_t out_cnt; /* ... and of functions that are left out but not detached yet */
 	bool has_begun;
 	bool is_planning; /* functions are being chosen */
@@ -223,6 +234,7 @@ void governor_resume(struct governor *gv, const struct governor_sample *sample)
 	begin_interval(gv, sample);
 	gv->second = (struct second){ 0 };
 	gv->second_last_ns = 0;
+	memset(gv->judged, 0, sizeof(gv->judged));
 }
 
 static double fraction(uint64_t part, uint64_t whole)
@@ -327,6 +339,31 @@ static bool choose(struct governor *gv, double part)
 	return true;
 }
 
+static void remember_judged(struct governor *gv, uint64_t took_ns)
+{
+	memmove(gv->judged + 1, gv->judged, sizeof(gv->judged) - sizeof(gv->judged[0]));
+	gv->judged[0] = (struct judged){
+		.took_ns = took_ns,
+		.share = gv->events >= 0.01 ? gv->events + gv->reader : 0,
+	};
+}
+
+/* Whether the mean of the last END_NS is above the share; time before the first interval cost nothing. */
+static bool is_lasting(const struct governor *gv)
+{
+	uint64_t left_ns = END_NS;
+	double cost_ns = 0;
+
+	for (size_t i = 0; i < END_CNT && left_ns; i++) {
+		const struct judged *part = &gv->judged[i];
+		const uint64_t took_ns = part->took_ns < left_ns ? part->took_ns : left_ns;
+
+		cost_ns += part->share * (double)took_ns;
+		left_ns -= took_ns;
+	}
+	return cost_ns * 100 > (double)gv->config.max_pct * END_NS;
+}
+
 /* Return: whether the share was exceeded for long enough. */
 static bool judge_share(struct governor *gv, const struct governor_sample *sample)
 {
@@ -335,6 +372,7 @@ static bool judge_share(struct governor *gv, const struct governor_sample *sampl
 	if (sample->now_ns - gv->begin_ns < GOVERNOR_INTERVAL_NS)
 		return false;
 	measure(gv, sample);
+	remember_judged(gv, sample->now_ns - gv->begin_ns);
 	/* rounded up, so that any excess counts */
 	gv->share_pct = ((uint32_t)((gv->events + gv->reader) * 1000 + 0.01) + 9) / 10;
 	/* with hardly any events leaving functions out saves nothing */
@@ -420,12 +458,17 @@ enum governor_verdict governor_tick(struct governor *gv, const struct governor_s
 			begin_interval(gv, sample);
 		return GOVERNOR_FINE;
 	}
-	gv->over_cnt = 0;
 	if (!plan(gv, sample)) {
+		gv->over_cnt = 0;
 		gv->is_planning = true;
 		begin_interval(gv, sample);
 		return GOVERNOR_FINE;
 	}
+	if (!lo->func_cnt && lo->limit == LEFTOUT_OVERHEAD && !is_lasting(gv)) {
+		begin_interval(gv, sample);
+		return GOVERNOR_FINE;
+	}
+	gv->over_cnt = 0;
 	gv->is_planning = false;
 	governor_resume(gv, sample);
 	lo->time_ns = sample->now_ns;
@@ -438,6 +481,7 @@ void governor_set_duty(struct governor *gv, uint32_t duty_pct)
 	gv->duty = (double)duty_pct / 100;
 	gv->over_cnt = 0;
 	gv->is_planning = false;
+	memset(gv->judged, 0, sizeof(gv->judged));
 }
 
 void governor_pause(struct governor *gv, uint64_t gap_ns)

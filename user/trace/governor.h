@@ -66,7 +66,8 @@ struct governor_sample {
  *
  * The share is exceeded by one interval at twice the limit or by three in a row above it. Then functions are chosen
  * layer by layer, each from the calls of a fifth of an interval, until the remaining functions are expected below the
- * limit or no more can be left out.
+ * limit or no more can be left out. If none can be left out, the trace ends once the mean share of the last second is
+ * above the limit: a burst that is over by then ends nothing.
  *
  * After GOVERNOR_LEAVE_OUT the functions count as left out. Call governor_resume once their detaching has begun: the
  * next interval begins then.
@@ -176,6 +177,9 @@ struct forecast_prices {
 
 /* If other tasks keep less of their speed than this, the trace warns before it begins. */
 #define FORECAST_LITTLE_PCT 33
+
+/* It warns of so many functions of all tasks, too, however they were chosen. */
+#define FORECAST_MANY_FUNCS 1000
 
 /* Then functions at most this many calls below start functions get a forecast of their own, and are recommended. */
 #define FORECAST_NEAR_DEPTH 3
