@@ -4,8 +4,15 @@
  */
 #include "attach/detach.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "base/host.h"
@@ -123,6 +130,29 @@ TEST(programs_go_last_in_the_background_too)
 	signal(SIGALRM, on_alarm);
 	ualarm(200000, 0);
 	CHECK(check_detached(true, &stop_soon) < WAIT_NS);
+}
+
+TEST(it_is_told_once_a_day)
+{
+	char dir[] = "/tmp/nfg-test.XXXXXX";
+	char path[64], other[64];
+	struct timespec long_ago[2] = { { .tv_sec = time(NULL) - 90000 },
+					{ .tv_sec = time(NULL) - 90000 } };
+	struct stat st;
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/told", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	CHECK(detach_is_news(path));
+	CHECK(!detach_is_news(path));
+	CHECK(!utimensat(AT_FDCWD, path, long_ago, 0));
+	CHECK(detach_is_news(path));
+	CHECK(!detach_is_news(path));
+	/* what somebody put there is not written through */
+	CHECK(!unlink(path) && !symlink(other, path));
+	CHECK(!lutimes(path, (struct timeval[2]){ { 1, 0 }, { 1, 0 } }));
+	CHECK(detach_is_news(path) && stat(other, &st));
+	CHECK(!unlink(path) && !rmdir(dir));
 }
 
 TEST(nothing_takes_no_time)

@@ -123,15 +123,42 @@ TEST(what_is_left_out_is_told_with_its_limit)
 			      .func_cnt = 3 };
 	struct strbuf text = { 0 };
 
-	leftout_text(&text, &lo, &names);
+	leftout_text(&text, &lo, &names, SIZE_MAX);
 	CHECK_BUF(
 		&text,
 		"left out udp_rcv, ip_rcv: the trace records 120000 events a second, --max-events is 50000");
 	lo = (struct leftout){
 		.limit = LEFTOUT_OVERHEAD, .measured = 31, .max = 25, .is_end = true
 	};
-	leftout_text(&text, &lo, &names);
+	leftout_text(&text, &lo, &names, SIZE_MAX);
 	CHECK_BUF(
 		&text,
 		"the trace ends, no more functions can be left out: tracing takes 31 % of a CPU's time, --max-overhead is 25");
+}
+
+/* A message has room for 2,048 bytes; thousands of functions may be left out at once. */
+TEST(a_message_names_few_of_many_functions)
+{
+	static const uint32_t ids[] = { 1, 0, 7, 2 };
+	static struct func named[3] = { { .name = { "ip_rcv", 6 } },
+					{ .name = { "udp_rcv", 7 } },
+					{ .name = { "tcp_ack", 7 } } };
+	const struct functab names = { .funcs = named, .cnt = 3 };
+	const struct leftout lo = {
+		.measured = 31, .max = 25, .func_ids = ids, .func_cnt = CNT_OF(ids)
+	};
+	struct strbuf text = { 0 };
+
+	leftout_text(&text, &lo, &names, 1);
+	CHECK_BUF(
+		&text,
+		"left out udp_rcv and 2 more: tracing takes 31 % of a CPU's time, --max-overhead is 25");
+	leftout_text(&text, &lo, &names, 2);
+	CHECK_BUF(
+		&text,
+		"left out udp_rcv, ip_rcv and 1 more: tracing takes 31 % of a CPU's time, --max-overhead is 25");
+	leftout_text(&text, &lo, &names, 3);
+	CHECK_BUF(
+		&text,
+		"left out udp_rcv, ip_rcv, tcp_ack: tracing takes 31 % of a CPU's time, --max-overhead is 25");
 }

@@ -53,7 +53,7 @@ TEST(what_is_neither_called_nor_near_goes)
 	CHECK(!learner_is_due(&ln, 100 * SECOND_NS)); /* once */
 	feed("3s e{");
 	CHECK(!ln.is_called[UNCALLED]);
-	leftout_text(&text, lo, &functab);
+	leftout_text(&text, lo, &functab, SIZE_MAX);
 	CHECK_BUF(
 		&text,
 		"left out 1 function, not called within 1.000 s, nor called by those that were: 4 stay, --learn");

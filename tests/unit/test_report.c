@@ -100,7 +100,7 @@ static void direct_comment(const struct leftout *lo)
 	struct strbuf text = { 0 };
 	struct row row = { .kind = ROW_COMMENT, .time_ns = lo->time_ns };
 
-	leftout_text(&text, lo, &functab);
+	leftout_text(&text, lo, &functab, SIZE_MAX);
 	row.text = (struct text){ text.ptr, text.len };
 	render_row(&direct.render, &row, &direct.out);
 	strbuf_release(&text);

@@ -78,9 +78,9 @@ TEST(a_window_says_how_long_nothing_was_traced)
 	const struct leftout lo = { .limit = LEFTOUT_WINDOW, .measured = 814999999, .max = 20 };
 	struct strbuf text = { 0 };
 
-	leftout_text(&text, &lo, NULL);
+	leftout_text(&text, &lo, NULL, SIZE_MAX);
 	CHECK_BUF(&text, "not traced for 0.814 s until here, --duty 20");
 	leftout_text(&text, &(struct leftout){ .limit = LEFTOUT_WINDOW, .measured = 640000000 },
-		     NULL);
+		     NULL, SIZE_MAX);
 	CHECK_BUF(&text, "not traced for 0.640 s until here, while functions were left out");
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -98,6 +99,26 @@ static void note(struct detach *dt, size_t cnt)
 			 left_ns(dt) / 1000000000);
 }
 
+#define TOLD_PATH "/run/netfgraph-background"
+#define DAY_SEC   86400
+
+bool detach_is_news(const char *path)
+{
+	const time_t now_sec = time(NULL);
+	struct stat st;
+	int fd;
+
+	if (!lstat(path, &st) && now_sec >= st.st_mtime && now_sec - st.st_mtime < DAY_SEC)
+		return false;
+	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644);
+	if (fd < 0)
+		return true; /* another user may not write there, and is told again */
+	if (futimens(fd, NULL))
+		log_debug("cannot set the time of '%s': %s", path, strerror(errno));
+	close(fd);
+	return true;
+}
+
 static void say_background(const struct detach *dt)
 {
 	const uint64_t left = left_ns(dt);
@@ -107,7 +128,7 @@ static void say_background(const struct detach *dt)
 
 	if (left)
 		snprintf(about, sizeof(about), ", about %" PRIu64 " s", left_sec);
-	log_warn(
+	(detach_is_news(TOLD_PATH) ? log_warn : log_info)(
 		"detaching %zu functions continues in the background (process %d%s); --wait-detach waits for it",
 		dt->config->func_cnt, (int)dt->worker, about);
 }

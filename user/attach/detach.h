@@ -23,7 +23,8 @@ struct detach_config {
  * kprobes: without other programs, it does not wait.
  *
  * Kernels before 7.0 wait for a grace period at each link, and nothing can interrupt this, so a separate process does
- * it. After a third of a second it continues in the background, and a message estimates how long it will take.
+ * it. After a third of a second it continues in the background, and a message estimates how long it will take: once a day, or
+ * with -v.
  */
 void detach_all(struct fd_list *links, struct fd_list *progs, const struct detach_config *config);
 
@@ -34,5 +35,11 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
  * @links: the links of the ongoing trace. The process closes its copies of them, and of the trace's output, at once.
  */
 void detach_aside(const int *fds, size_t cnt, const struct fd_list *links);
+
+/*
+ * detach_is_news - whether the user has not been told for a day, as the time of the file @path says, and is told now. Always
+ * true for those who may not write it.
+ */
+bool detach_is_news(const char *path);
 
 #endif

@@ -730,10 +730,10 @@ const struct opt_def opt_defs[] = {
 	  "Attach in the way that costs a call least and takes acceptable time: multi where the kernel has it, for "
 	  "up to 3,000 functions; else session or pair, as long as attaching and detaching take two seconds at "
 	  "most, and kprobe or kprobes for more functions. Calls may be lost when tasks are preempted; they are "
-	  "counted and marked in the trace." },
+	  "counted, and the trace marks where calls may be missing." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
 	  "Exit only when the last program is detached. Without it, detaching that takes longer than a third of a "
-	  "second continues in a background process, and a message says so; the output is complete before that." },
+	  "second continues in a background process, and a message says so once a day; the output is complete before that." },
 	{ 0, "presets", NULL, FLAG(list_presets), OF(VERB_LIST),
 	  "With list: show the presets and their start functions, with GLOB those that match." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),

@@ -77,7 +77,7 @@ int pipeline_leftout(struct pipeline *pl, const struct leftout *lo)
 	if (sink->ops->leftout)
 		return sink->ops->leftout(sink, lo);
 	strbuf_reset(&pl->text);
-	leftout_text(&pl->text, lo, pl->config.functab);
+	leftout_text(&pl->text, lo, pl->config.functab, SIZE_MAX);
 	if (!strbuf_ok(&pl->text))
 		return -ENOMEM;
 	row.text = (struct text){ pl->text.ptr, pl->text.len };

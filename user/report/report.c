@@ -325,7 +325,7 @@ static int on_leftout(struct recording *rec, const struct leftout *lo)
 
 	report_count_leftout(rec->stats, lo);
 	if (lacks_comments(rec->config->opts) && lo->limit != LEFTOUT_WINDOW) {
-		leftout_text(&text, lo, recfile_reader_functab(rec->reader));
+		leftout_text(&text, lo, recfile_reader_functab(rec->reader), LEFTOUT_NAME_MAX);
 		if (strbuf_ok(&text))
 			log_warn("'%s': %.*s", rec->config->path, (int)text.len, text.ptr);
 		strbuf_release(&text);

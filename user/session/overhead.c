@@ -385,7 +385,7 @@ void overhead_tell(const struct overhead *ov, const struct leftout *lo)
 {
 	struct strbuf text = { 0 };
 
-	leftout_text(&text, lo, ov->functab);
+	leftout_text(&text, lo, ov->functab, LEFTOUT_NAME_MAX);
 	if (strbuf_ok(&text) && lo->is_end)
 		log_error("%.*s", (int)text.len, text.ptr);
 	else if (strbuf_ok(&text))

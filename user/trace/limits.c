@@ -164,11 +164,29 @@ enum leftout_limit leftout_first(enum leftout_limit limit)
 	return limit == LEFTOUT_NEIGHBOURS ? LEFTOUT_OVERHEAD : limit;
 }
 
-void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab)
+/* "left out f, g and 7 more" */
+static void put_names(struct strbuf *out, const struct leftout *lo, const struct functab *functab,
+		      size_t name_max)
 {
 	const char *before = "left out ";
 	const struct func *func;
+	size_t cnt = 0;
 
+	for (size_t i = 0; i < lo->func_cnt; i++) {
+		if (lo->func_ids[i] >= functab->cnt || ++cnt > name_max)
+			continue;
+		func = &functab->funcs[lo->func_ids[i]];
+		strbuf_str(out, before);
+		strbuf_add(out, func->name.ptr, func->name.len);
+		before = ", ";
+	}
+	if (cnt > name_max)
+		strbuf_printf(out, " and %zu more", cnt - name_max);
+}
+
+void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab,
+		  size_t name_max)
+{
 	if (lo->limit == LEFTOUT_WINDOW) {
 		strbuf_str(out, "not traced for ");
 		seconds_put(out, lo->measured, 3);
@@ -190,14 +208,8 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 	}
 	if (lo->is_end)
 		strbuf_str(out, "the trace ends, no more functions can be left out");
-	for (size_t i = 0; !lo->is_end && i < lo->func_cnt; i++) {
-		if (lo->func_ids[i] >= functab->cnt)
-			continue;
-		func = &functab->funcs[lo->func_ids[i]];
-		strbuf_str(out, before);
-		strbuf_add(out, func->name.ptr, func->name.len);
-		before = ", ";
-	}
+	else
+		put_names(out, lo, functab, name_max);
 	if (lo->limit == LEFTOUT_EVENTS)
 		strbuf_printf(out, ": the trace records %" PRIu64 " events a second", lo->measured);
 	else if (lo->limit == LEFTOUT_NEIGHBOURS)

@@ -153,11 +153,17 @@ const char *leftout_option(enum leftout_limit limit);
 /* leftout_first - the first limit with the same option, which counts all functions left out for that option. */
 enum leftout_limit leftout_first(enum leftout_limit limit);
 
+/* Names in a message, which has room for 2,048 bytes. */
+#define LEFTOUT_NAME_MAX 12
+
 /*
  * leftout_text - append the text of the trace's comment. Functions that are not in @functab, and learned ones, are not
  * named.
+ *
+ * @name_max: of more functions only the number is said: LEFTOUT_NAME_MAX, or SIZE_MAX where they are to be kept.
  */
-void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab);
+void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab,
+		  size_t name_max);
 
 /*
  * leftout_say - warn how many functions were left out by a limit; @cnts: by enum leftout_limit.
