@@ -163,6 +163,33 @@ TEST(rings_sort_nested_interruptions)
 	CHECK(rings_is_drained(&rb.rings));
 }
 
+/* Tasks preempted inside programs, on one CPU, may go on in any order. */
+TEST(rings_sort_what_preempted_tasks_write_in_any_order)
+{
+	EACH_PART(order, "a b c; a c b; b a c; b c a; c a b; c b a") {
+		char script[160];
+
+		start_rings(1);
+		snprintf(
+			script, sizeof(script),
+			"0:a 0:1:11 0:2:12 0:b 0:3:13 0:c 0:4:14 0:%c:20:1 0:%c:30:2 0:%c:40:3 0:50:4",
+			order[0], order[2], order[4]);
+		write_rings(script);
+		CHECK_STR(taken(), "0:1:11 0:2:12 0:3:13 0:4:14 0:20:1 0:30:2 0:40:3 0:50:4");
+		CHECK(rings_is_drained(&rb.rings));
+		end_rings();
+	}
+}
+
+/* Nothing was recorded between the first two that were preempted. */
+TEST(rings_sort_preempted_tasks_with_neighbouring_slots)
+{
+	start_rings(1);
+	write_rings("0:a 0:b 0:10:11 0:a:20:1 0:b:30:2 0:40:3");
+	CHECK_STR(taken(), "0:10:11 0:20:1 0:30:2 0:40:3");
+	CHECK(rings_is_drained(&rb.rings));
+}
+
 TEST(rings_give_slots_back_and_wrap)
 {
 	struct side side = start_rings(1);
@@ -429,6 +456,7 @@ TEST(rings_are_sized_by_cpus_and_memory)
 	CHECK(rings_bytes_default(64, 1ull << 30) == 1u << 20);
 	CHECK(rings_bytes_default(8192, 1ull << 30) == 64u << 10);
 	CHECK(rings_bytes_default(240, 1ull << 30) < 300000);
+	CHECK(256 * rings_bytes_default(255, 1ull << 30) == 64u << 20);
 	CHECK(rings_bytes_default(240, 64ull << 30) == 2u << 20);
 	CHECK(rings_bytes_default(384, 512ull << 30) == 1u << 20);
 }

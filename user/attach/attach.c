@@ -852,6 +852,7 @@ static int switch_attach(struct switches *switches, uint32_t idx, const struct b
 	struct template_spec spec = {
 		.func_id = NFG_FUNC_SWITCH,
 		.btf_id = kbtf_tracepoint_id(kb, tracepoint),
+		.logs_verifier = true,
 	};
 
 	if (!spec.btf_id)

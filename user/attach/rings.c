@@ -330,6 +330,9 @@ void rings_release(struct rings *rs)
 
 /* ---- one ring ---- */
 
+/* How many records behind the next one are looked at: as ring_run does. */
+#define LOOK_AHEAD_CNT 2
+
 static void add_value(struct call_values *call, const struct nfg_value *value)
 {
 	uint32_t which = NFG_VALUE_WHICH(value->tag);
@@ -411,20 +414,49 @@ static uint64_t held_time_ns(const struct ring_cursor *cur)
 }
 
 /*
- * The time of the ring's next event, UINT64_MAX for none. An interrupted program's record can precede the interrupt's
- * and still be younger: such records are held until the older ones after them have passed.
+ * Whether a record behind the one at the tail is older. Interrupted programs write their times in the reverse order of
+ * their slots. Those of preempted tasks may write them in any order: so it is not only the next record that tells.
+ */
+static bool is_overtaken(const struct rings *rs, const struct ring_cursor *cur, uint64_t time_ns)
+{
+	uint64_t pos = cur->tail;
+
+	for (int i = 0; i < LOOK_AHEAD_CNT; i++) {
+		uint64_t later_ns;
+
+		pos += slot_cnt(rs, cur, pos);
+		later_ns = slot_time_ns(rs, cur, pos);
+		if (!later_ns || later_ns < time_ns)
+			return later_ns != 0;
+	}
+	return false;
+}
+
+/* Hold the record at the tail back, among the others: the oldest is the last. */
+static void hold(const struct rings *rs, struct ring_cursor *cur)
+{
+	uint32_t values;
+	const struct nfg_rec rec = slot_take(rs, cur, &values);
+	uint32_t at = cur->held_cnt++;
+
+	for (; at && cur->held[at - 1].time_ns <= rec.time_ns; at--) {
+		cur->held[at] = cur->held[at - 1];
+		cur->held_values[at] = cur->held_values[at - 1];
+	}
+	cur->held[at] = rec;
+	cur->held_values[at] = values;
+}
+
+/*
+ * The time of the ring's next event, UINT64_MAX for none. The record of an interrupted or preempted program can precede
+ * others and still be younger: such records are held until the older ones after them have passed.
  */
 static uint64_t cursor_peek(const struct rings *rs, struct ring_cursor *cur)
 {
 	uint64_t time_ns = tail_time_ns(rs, cur);
 
-	while (time_ns && cur->held_cnt < NFG_RING_SLACK) {
-		uint64_t next_ns = slot_time_ns(rs, cur, cur->tail + slot_cnt(rs, cur, cur->tail));
-
-		if (!next_ns || next_ns >= time_ns || held_time_ns(cur) <= time_ns)
-			break;
-		cur->held[cur->held_cnt] = slot_take(rs, cur, &cur->held_values[cur->held_cnt]);
-		cur->held_cnt++;
+	while (time_ns && cur->held_cnt < NFG_RING_SLACK && is_overtaken(rs, cur, time_ns)) {
+		hold(rs, cur);
 		time_ns = tail_time_ns(rs, cur);
 	}
 	cur->is_blocked = !time_ns && cur->tail != cur->limit;

@@ -228,7 +228,7 @@ static int patch_all(const struct bpfobj *obj, struct bpf_insn *insns, uint32_t 
 	return 0;
 }
 
-#define WORDS_BYTES (1u << 20)
+#define WORDS_BYTES (1u << 24) /* what is longer is cut at its end, where the reason stands */
 
 /* Load again, for the end of the verifier's log. */
 static void tell_verifier(bool is_kprobe, const struct bpf_insn *insns, uint32_t insn_cnt,
