@@ -115,7 +115,7 @@ json_by_jq() {
 		def kinds($want): if ($want | type) == "array" then $want else [$want] end;
 		def kind: if type == "number" and floor == . then "integer" else type end;
 		def types: if has("$ref") then $schema[0].definitions[."$ref" | split("/")[-1]] | types
-			elif has("const") then "integer" else .type end;
+			elif has("const") then (.const | kind) else .type end;
 		def fits($shape): . as $line
 			| (keys == ($shape.properties | keys)) and all(keys[];
 				. as $key | ($line[$key] | kind) as $kind

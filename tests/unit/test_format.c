@@ -28,12 +28,13 @@ TEST(json_calls_and_all_else)
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
 		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"ret\":-22,"
 		"\"complete\":true,\"returned\":true}\n" HEAD
-		"\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
+		"\"type\":\"comment\",\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
+		"\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\"}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true,\"returned\":true}\n" HEAD
-		"\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
+		"\"type\":\"lost\",\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n");
@@ -118,7 +119,7 @@ TEST(json_has_null_where_a_text_has_no_times)
 		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,"
 		"\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
 		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
-		"\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
+		"\"type\":\"lost\",\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
 }
 
 /* The return stays in its place although the duration does not count the sleep. */
@@ -164,16 +165,16 @@ TEST(json_of_a_stack_with_source_lines)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4\",\"?\"],\"source\":[\"net/a.c:23\",\"\",\"\"],"
-		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
+		"\"type\":\"stack\",\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4\",\"?\"],\"source\":[\"net/a.c:23\",\"\",\"\"],"
+		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,"
+		"\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\"}\n");
 	frames[0].source.len = 0;
 	frames[1].place = TEXT("b+0x3/0x4 [veth]");
 	rows[0].frame_cnt = 2;
-	CHECK_KIND(
-		FORMAT_JSON, rows,
-		HEAD
-		"\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4 [veth]\"],"
-		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
+	CHECK_KIND(FORMAT_JSON, rows,
+		   HEAD "\"type\":\"stack\",\"stack\":[\"a+0x1/0x2\",\"b+0x3/0x4 [veth]\"],"
+			"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,"
+			"\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\"}\n");
 }
 
 static void check_json_text(struct text text, const char *want)
@@ -378,11 +379,12 @@ TEST(json_of_a_user_stack)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"user_stack\":[{\"ip\":\"0x401136\",\"symbol\":\"inner\",\"offset\":22,"
+		"\"type\":\"user_stack\",\"user_stack\":[{\"ip\":\"0x401136\",\"symbol\":\"inner\",\"offset\":22,"
 		"\"file\":\"/opt/a/client\",\"build_id\":\"01ab\"},"
 		"{\"ip\":null,\"symbol\":null,\"offset\":4660,\"file\":\"/lib/libx.so\",\"build_id\":null},"
 		"{\"ip\":\"0x7f0000ffffff\",\"symbol\":null,\"offset\":null,\"file\":null,\"build_id\":null}],"
-		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,\"comm\":\"curl\"}\n");
+		"\"time_unix_ns\":null,\"time_ns\":900,\"cpu\":1,\"tid\":77,"
+		"\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\"}\n");
 }
 
 /* Each belongs to one tree, the next of its task, whatever is still open then. */
@@ -682,4 +684,25 @@ TEST(values_of_events_have_the_types_of_their_kinds)
 	CHECK(strstr(out.ptr,
 		     "\"sign=-22, size=22, skb=0x16, is_on=true, why=2 [NAME], a\\\"b=3, 4\""));
 	strbuf_release(&out);
+}
+
+/* Lines of losses add up to all that is missing: what has no place among the rows is the last one. */
+TEST(json_has_losses_without_a_place)
+{
+	const struct format_config config = { .kind = FORMAT_JSON };
+	const struct row row = { .kind = ROW_LOST, .cpu = 1, .time_ns = 600, .lost_cnt = 17 };
+
+	for (uint64_t lost_cnt = 16; lost_cnt <= 18; lost_cnt++) {
+		struct strbuf out = { 0 };
+		struct format *f;
+
+		CHECK(!format_new(&f, &config, &out));
+		CHECK(!format_row(f, &row));
+		format_set_lost(f, lost_cnt);
+		CHECK(!format_finish(f));
+		format_free(f);
+		CHECK(!strstr(strbuf_cstr(&out), "\"lost\":1,\"cpu\":null,\"time_unix_ns\":null,"
+						 "\"time_ns\":null}\n") == (lost_cnt < 18));
+		strbuf_release(&out);
+	}
 }

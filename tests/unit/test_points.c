@@ -386,12 +386,15 @@ TEST(json_has_its_fields_with_their_types)
 	struct strbuf out;
 
 	point_trace(rows);
+	rows[1].tgid = 70;
+	rows[1].place = (struct task_place){ .cgroup_id = 9, .netns = 4026531840 };
 	out = made(&config, rows, 3);
 	CHECK(strstr(
 		out.ptr,
 		"\"type\":\"event\",\"name\":\"kfree_skb\",\"system\":\"skb\",\"fields\":{"
 		"\"skbaddr\":\"0xffff888003a1e400\",\"protocol\":2048,\"reason\":\"NO_SOCKET\"},"
 		"\"depth\":1,"));
+	CHECK(strstr(out.ptr, ",\"tid\":77,\"pid\":70,\"cgroup_id\":9,\"netns\":4026531840,"));
 	strbuf_release(&out);
 }
 

@@ -37,6 +37,9 @@ void fmt_text_set_columns(void *self, const struct render_columns *columns, unsi
 /* fmt_html_set_lost - how many events the trace lacks, before finish; @self: the state of a fmt_html. */
 void fmt_html_set_lost(void *self, uint64_t cnt);
 
+/* fmt_json_set_lost - the same of a fmt_json: a last line has those without a place. */
+void fmt_json_set_lost(void *self, uint64_t cnt);
+
 /* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 
 enum fmt_kind {

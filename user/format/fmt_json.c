@@ -25,6 +25,8 @@ struct json {
 	bool has_host;
 	uint64_t real_offset_ns; /* 0: unknown */
 	bool lacks_time;
+	uint64_t lost_cnt;   /* in all, before finish */
+	uint64_t placed_cnt; /* of them in lines so far */
 };
 
 /* A recording has its host after the facts and before its events. */
@@ -132,17 +134,32 @@ static void json_put_times(struct json *json, const struct row *row)
 	json_put_time(json, "time_ns", time_ns, 0, !json->lacks_time);
 }
 
-static void json_put_lost(struct json *json, const struct row *row)
+/* A line without a type is a call. */
+static void json_put_type(struct json *json, const char *type)
+{
+	jsonw_key(&json->out, "type");
+	jsonw_string(&json->out, type);
+}
+
+/* @row: where they are missing; NULL: nobody knows. @cnt: 0: nobody knows how many. */
+static void json_put_lost(struct json *json, const struct row *row, uint64_t cnt)
 {
 	json_begin_line(json);
+	json_put_type(json, "lost");
 	jsonw_key(&json->out, "lost");
-	if (row->lost_cnt)
-		jsonw_u64(&json->out, row->lost_cnt);
+	if (cnt)
+		jsonw_u64(&json->out, cnt);
 	else
 		jsonw_null(&json->out);
 	jsonw_key(&json->out, "cpu");
-	jsonw_u64(&json->out, row->cpu);
-	json_put_times(json, row);
+	if (row) {
+		jsonw_u64(&json->out, row->cpu);
+		json_put_times(json, row);
+	} else {
+		jsonw_null(&json->out);
+		json_put_time(json, "time_unix_ns", 0, 0, false);
+		json_put_time(json, "time_ns", 0, 0, false);
+	}
 	json_end_line(json);
 }
 
@@ -216,13 +233,11 @@ static void json_put_user_stack(struct jsonw *out, const struct user_stack *stac
 	jsonw_string(out, note);
 }
 
-/* "type" tells such a line from others, for a field of a tracepoint may have any name. */
 static void json_put_point(struct json *json, const struct row *row)
 {
 	const struct fmt_value fields = { .values = row->args, .value_cnt = row->arg_cnt };
 
-	jsonw_key(&json->out, "type");
-	jsonw_string(&json->out, "event");
+	json_put_type(json, "event");
 	jsonw_key(&json->out, "name");
 	jsonw_text(&json->out, row->name);
 	jsonw_key(&json->out, "system");
@@ -231,6 +246,35 @@ static void json_put_point(struct json *json, const struct row *row)
 	json_put_args(&json->out, &fields);
 	jsonw_key(&json->out, "depth");
 	jsonw_u64(&json->out, row->depth);
+}
+
+/* The task of a line that is no call, with the members of a call's. */
+static void json_put_task(struct json *json, const struct calltask *task)
+{
+	const struct {
+		const char *key;
+		uint64_t number; /* 0: unknown */
+	} numbers[] = {
+		{ "pid", task->tgid },
+		{ "cgroup_id", task->place.cgroup_id },
+		{ "netns", task->place.netns },
+	};
+	struct jsonw *out = &json->out;
+
+	jsonw_key(out, "tid");
+	if (task->kind == CALLTASK_UNKNOWN)
+		jsonw_null(out);
+	else
+		jsonw_u64(out, task->tid);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		jsonw_key(out, numbers[i].key);
+		if (numbers[i].number)
+			jsonw_u64(out, numbers[i].number);
+		else
+			jsonw_null(out);
+	}
+	jsonw_key(out, "comm");
+	jsonw_text(out, task->comm);
 }
 
 /* A row that is neither call nor loss. */
@@ -244,24 +288,21 @@ static int json_put_comment(struct json *json, const struct row *row)
 	if (row->kind == ROW_POINT) {
 		json_put_point(json, row);
 	} else if (row->user_stack) {
+		json_put_type(json, "user_stack");
 		json_put_user_stack(&json->out, row->user_stack);
 	} else if (row->frame_cnt) {
+		json_put_type(json, "stack");
 		jsonw_key(&json->out, "stack");
 		json_put_stack(&json->out, row);
 	} else {
+		json_put_type(json, "comment");
 		jsonw_key(&json->out, "comment");
 		jsonw_text(&json->out, row->text);
 	}
 	json_put_times(json, row);
 	jsonw_key(&json->out, "cpu");
 	jsonw_u64(&json->out, row->cpu);
-	jsonw_key(&json->out, "tid");
-	if (task->kind == CALLTASK_UNKNOWN)
-		jsonw_null(&json->out);
-	else
-		jsonw_u64(&json->out, task->tid);
-	jsonw_key(&json->out, "comm");
-	jsonw_text(&json->out, task->comm);
+	json_put_task(json, task);
 	json_end_line(json);
 	return 0;
 }
@@ -287,8 +328,10 @@ static int json_row(void *self, const struct row *row)
 
 	if (!json->has_host)
 		keep_host(json);
-	if (row->kind == ROW_LOST)
-		json_put_lost(json, row);
+	if (row->kind == ROW_LOST) {
+		json_put_lost(json, row, row->lost_cnt);
+		json->placed_cnt += row->lost_cnt;
+	}
 	if (row->kind == ROW_COMMENT || row->kind == ROW_POINT)
 		return json_put_comment(json, row);
 	return calltree_row(json->tree, row);
@@ -299,7 +342,15 @@ static int json_finish(void *self)
 	struct json *json = self;
 
 	calltree_finish(json->tree);
+	/* without any row the host is not known: a recording that has it is closed by now */
+	if (json->lost_cnt > json->placed_cnt)
+		json_put_lost(json, NULL, json->lost_cnt - json->placed_cnt);
 	return 0;
+}
+
+void fmt_json_set_lost(void *self, uint64_t cnt)
+{
+	((struct json *)self)->lost_cnt = cnt;
 }
 
 static void json_release(void *self)
