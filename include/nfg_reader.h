@@ -2,7 +2,7 @@
 /*
  * nfg_reader.h: reads recordings of netfgraph, a tracer of the kernel's network functions.
  *
- * It follows recording.md, format 1.10, needs nothing but the C library, and shares no code
+ * It follows recording.md, format 1.12, needs nothing but the C library, and shares no code
  * with the program. It is C11 and C++17. nfgrec.py does the same in Python.
  *
  *	#include <stdio.h>
@@ -59,7 +59,7 @@
 #include <time.h>
 
 /* Grows when the interface below changes. */
-#define NFG_READER_VERSION  1
+#define NFG_READER_VERSION  2
 
 #define NFG_MAX_CHUNK       1048576u
 #define NFG_MAX_CPUS        8192u
@@ -101,6 +101,7 @@ enum nfg_kind {
 	NFG_TORN,       /* time, tid (the number of events), cpu */
 	NFG_TRACEPOINT, /* time, tid, cpu, func (the tracepoint's id), frame, values (the fields) */
 	NFG_LEFT,       /* time, cpu, u.left */
+	NFG_TRIG,       /* time, tid, u.trig; func: of the call, or NFG_NO_FUNC */
 	NFG_SUMM,       /* u.summ */
 	NFG_SKIPPED     /* u.skipped */
 };
@@ -122,6 +123,7 @@ struct nfg_host {
 struct nfg_made {
 	uint32_t flags;
 	struct nfg_text host, attached, options;
+	uint32_t inner_ns, outer_ns, error_ns; /* the cost of a recorded call; 0: not known */
 };
 
 struct nfg_function {
@@ -175,6 +177,13 @@ struct nfg_left {
 	uint32_t kind, flags, count;
 	uint64_t measured, limit;
 	const unsigned char *ids; /* nfg_left_id() */
+};
+
+#define NFG_NO_FUNC UINT32_MAX
+
+struct nfg_trig {
+	uint64_t begin; /* of the call; 0: no call */
+	struct nfg_text condition;
 };
 
 /* In the order of the chunk: end, end in Unix time, calls, ... as far as the file has them. */
@@ -231,6 +240,7 @@ struct nfg_event {
 		struct nfg_user_stack stack;
 		struct nfg_evnt evnt;
 		struct nfg_left left;
+		struct nfg_trig trig;
 		struct nfg_summ summ;
 		struct nfg_skipped skipped;
 	} u;
@@ -303,6 +313,7 @@ enum {
 	NFGI_USTK,
 	NFGI_EVNT,
 	NFGI_LEFT,
+	NFGI_TRIG,
 	NFGI_SUMM,
 	NFGI_OTHER
 };
@@ -526,7 +537,7 @@ static inline const unsigned char *nfgi_map_get(const struct nfgi_map *map, uint
 	return map->room && key ? map->at[nfgi_find(map, key)] : NULL;
 }
 
-/* HOST, MADE, LEFT, SUMM: one record a chunk */
+/* HOST, MADE, LEFT, TRIG, SUMM: one record a chunk */
 
 static inline int nfgi_host(struct nfg_reader *r, struct nfg_event *e)
 {
@@ -558,6 +569,12 @@ static inline int nfgi_made(struct nfg_reader *r, struct nfg_event *e)
 	made->host = nfgi_string(r, 127);
 	made->attached = nfgi_string(r, 127);
 	made->options = nfgi_string(r, 4095);
+	made->inner_ns = made->outer_ns = made->error_ns = 0;
+	if (!r->error && nfgi_left(r) >= 12) {
+		made->inner_ns = nfgi_u32(r);
+		made->outer_ns = nfgi_u32(r);
+		made->error_ns = nfgi_u32(r);
+	}
 	e->kind = NFG_MADE;
 	return r->error ? -1 : 1;
 }
@@ -585,6 +602,26 @@ static inline int nfgi_left_chunk(struct nfg_reader *r, struct nfg_event *e)
 	for (i = 0; i < left->count; i++)
 		if (nfgi_at32(left->ids + (size_t)i * 4) >= r->functions.count)
 			return nfgi_fail(r, r->chunk.begin, "a function is unknown");
+	return 1;
+}
+
+static inline int nfgi_trig(struct nfg_reader *r, struct nfg_event *e)
+{
+	struct nfg_trig *trig = &e->u.trig;
+
+	e->kind = NFG_TRIG;
+	e->time = nfgi_u64(r);
+	trig->begin = nfgi_u64(r);
+	e->tid = nfgi_u32(r);
+	e->func = nfgi_u32(r);
+	nfgi_u64(r);
+	trig->condition = nfgi_string(r, 255);
+	if (r->error)
+		return -1;
+	if (e->tid > NFG_MAX_TID)
+		return nfgi_fail(r, r->chunk.begin, "a thread id is wrong");
+	if (e->func != NFG_NO_FUNC && e->func >= r->functions.count)
+		return nfgi_fail(r, r->chunk.begin, "a function is unknown");
 	return 1;
 }
 
@@ -1286,9 +1323,9 @@ static inline int nfgi_events(struct nfg_reader *r, struct nfg_event *e)
 
 static inline uint32_t nfgi_type_of(const unsigned char *head)
 {
-	static const char names[NFGI_OTHER][5] = { "HOST", "MADE", "FUNC", "TYPE", "SHOW",
-						   "PNTS", "FLDS", "NAME", "PROC", "PLAC",
-						   "ADDR", "USTK", "EVNT", "LEFT", "SUMM" };
+	static const char names[NFGI_OTHER][5] = { "HOST", "MADE", "FUNC", "TYPE", "SHOW", "PNTS",
+						   "FLDS", "NAME", "PROC", "PLAC", "ADDR", "USTK",
+						   "EVNT", "LEFT", "TRIG", "SUMM" };
 	uint32_t type, word = nfgi_at32(head);
 
 	for (type = 0; type < NFGI_OTHER; type++)
@@ -1339,6 +1376,8 @@ static inline int nfgi_step(struct nfg_reader *r, struct nfg_event *e)
 		return nfgi_made(r, e);
 	case NFGI_LEFT:
 		return nfgi_left_chunk(r, e);
+	case NFGI_TRIG:
+		return nfgi_trig(r, e);
 	case NFGI_SUMM:
 		return nfgi_summ(r, e);
 	default:
@@ -1687,11 +1726,12 @@ static inline uint32_t nfg_left_id(const struct nfg_left *left, uint32_t place)
 
 static inline const char *nfg_kind_name(enum nfg_kind kind)
 {
-	static const char *const names[] = {
-		"header", "host",  "made", "func", "point",      "enum", "types", "name",   "proc",
-		"plac",   "addr",  "ustk", "evnt", "entry",      "exit", "loss",  "leaves", "gets",
-		"gap",    "doubt", "sure", "torn", "tracepoint", "left", "summ",  "skipped"
-	};
+	static const char *const names[] = { "header", "host",   "made",       "func",  "point",
+					     "enum",   "types",  "name",       "proc",  "plac",
+					     "addr",   "ustk",   "evnt",       "entry", "exit",
+					     "loss",   "leaves", "gets",       "gap",   "doubt",
+					     "sure",   "torn",   "tracepoint", "left",  "trig",
+					     "summ",   "skipped" };
 
 	return names[kind];
 }

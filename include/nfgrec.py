@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads recordings of netfgraph, a tracer of the kernel's network functions.
 
-It follows recording.md, format 1.10, needs Python 3.11 and nothing else, and
+It follows recording.md, format 1.12, needs Python 3.11 and nothing else, and
 shares no code with the program. nfg_reader.h does the same in C.
 
     import nfgrec
@@ -35,8 +35,8 @@ import struct
 import sys
 import zlib
 
-READER_VERSION = 1
-FORMAT_MAJOR, FORMAT_MINOR = 1, 10
+READER_VERSION = 2
+FORMAT_MAJOR, FORMAT_MINOR = 1, 12
 
 MAX_CHUNK = 1048576
 MAX_CPUS = 8192
@@ -56,7 +56,7 @@ WORD = (1 << 64) - 1
 KINDS = {
     "header": ("minor",),
     "host": ("clock", "unix", "cpus", "clock_id", "release", "machine", "recorder", "command"),
-    "made": ("flags", "host", "attached", "options"),
+    "made": ("flags", "host", "attached", "options", "inner", "outer", "error"),
     "func": ("id", "name", "module"),
     "point": ("id", "name", "module"),
     "enum": ("of", "place", "size", "signed", "values"),
@@ -78,11 +78,13 @@ KINDS = {
     "torn": ("time", "tid", "cpu"),
     "tracepoint": ("time", "tid", "cpu", "point", "frame", "fields"),
     "left": ("time", "limit_kind", "flags", "measured", "limit", "left", "cpu", "ids"),
+    "trig": ("time", "begin", "tid", "func", "condition"),
     "summ": ("numbers", "busiest", "untraced"),
     "skipped": ("type", "size"),
 }
 
 # What may follow an entry or exit, as its extra words.
+NO_FUNC = 0xffffffff
 EXTRAS = ("values", "members", "user_stack", "packet_number")
 
 MARKS = {1: "leaves", 2: "gets", 4: "gap", 5: "doubt", 6: "sure", 7: "torn"}
@@ -307,7 +309,9 @@ class Reader:
     def _read_made(self, cur, pos):
         flags, _ = cur.u32(), cur.u32()
         texts = [cur.raw(cur.u16())[:keep] for keep in (127, 127, 4095)]
-        yield Item("made", pos, flags=flags, host=texts[0], attached=texts[1], options=texts[2])
+        cost = [cur.u32() for _ in range(3)] if cur.left() >= 12 else [0, 0, 0]
+        yield Item("made", pos, flags=flags, host=texts[0], attached=texts[1], options=texts[2],
+                   inner=cost[0], outer=cost[1], error=cost[2])
 
     def _read_func(self, cur, pos):
         return self._names(cur, pos, "func", self.functions)
@@ -490,6 +494,17 @@ class Reader:
         yield Item("left", pos, time=time, limit_kind=limit_kind, flags=flags,
                    measured=measured, limit=limit, left=left, cpu=cpu, ids=ids)
 
+    def _read_trig(self, cur, pos):
+        time, begin, tid, func = cur.u64(), cur.u64(), cur.u32(), cur.u32()
+        cur.u64()
+        condition = cur.raw(cur.u16())[:255]
+        if tid > MAX_TID:
+            raise Error(pos, "a thread id is wrong")
+        if func != NO_FUNC and func >= len(self.functions):
+            raise Error(pos, "a function is unknown")
+        yield Item("trig", pos, time=time, begin=begin, tid=tid,
+                   func=None if func == NO_FUNC else func, condition=condition)
+
     def _read_summ(self, cur, pos):
         if cur.left() not in (72, 88, 104) and cur.left() < 120:
             raise Error(pos, "the size of a summary is that of no version")
@@ -656,7 +671,7 @@ class Events:
 
 
 READ = ("HOST", "MADE", "FUNC", "TYPE", "SHOW", "PNTS", "FLDS", "NAME", "PROC", "PLAC",
-        "ADDR", "USTK", "EVNT", "LEFT", "SUMM")
+        "ADDR", "USTK", "EVNT", "LEFT", "TRIG", "SUMM")
 
 
 def dump(value):

@@ -10,7 +10,7 @@ ORDER BY host, hour;
 -- 2. Which hosts lose events, how many, and how many of their calls are incomplete for it?
 SELECT host, gaps, events, count(*) FILTER (NOT complete) AS incomplete_calls, count(*) AS calls
 FROM calls
-JOIN (SELECT host, count(*) AS gaps, sum(events)::BIGINT AS events FROM losses GROUP BY host) USING (host)
+JOIN (SELECT host, count(cpu) AS gaps, sum(events)::BIGINT AS events FROM losses GROUP BY host) USING (host)
 GROUP BY ALL
 ORDER BY gaps DESC, host;
 

@@ -69,6 +69,9 @@ static void made(const struct nfg_made *made)
 	text("host", made->host);
 	text("attached", made->attached);
 	text("options", made->options);
+	number("inner", made->inner_ns);
+	number("outer", made->outer_ns);
+	number("error", made->error_ns);
 }
 
 static const char *of_name(enum nfg_of of)
@@ -210,6 +213,18 @@ static void left(const struct nfg_event *event)
 	putchar(']');
 }
 
+static void trig(const struct nfg_event *event)
+{
+	number("time", event->time);
+	number("begin", event->u.trig.begin);
+	number("tid", event->tid);
+	if (event->func == NFG_NO_FUNC)
+		printf(",\"func\":null");
+	else
+		number("func", event->func);
+	text("condition", event->u.trig.condition);
+}
+
 static void summ(const struct nfg_summ *summ)
 {
 	putchar(',');
@@ -322,6 +337,9 @@ static void item(const struct nfg_event *event)
 		break;
 	case NFG_LEFT:
 		left(event);
+		break;
+	case NFG_TRIG:
+		trig(event);
 		break;
 	default:
 		rest_of(event);

@@ -30,6 +30,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import nfgrec  # noqa: E402
 
 MAX_SHOWN = 3
+TRIGGER = "trigger '"
 LEFT_OUT = ("left out ", "not traced for ", "the trace ends")
 
 
@@ -49,6 +50,7 @@ class Expected:
         self.packets = collections.Counter()
         self.results = collections.Counter()
         self.left = collections.Counter()
+        self.triggers = collections.Counter()
         self.tasks = set()
         self.flags = None       # those of MADE: which values a report shows
         self.totals = [0, 0]
@@ -73,6 +75,8 @@ class Expected:
             self.points[name.decode(), system.decode(), item.cpu, item.tid, item.time] += 1
         elif item.kind == "left" and 1 <= item.limit_kind <= 5:
             self.left[item.time] += 1
+        elif item.kind == "trig":
+            self.triggers[item.time, item.func is not None] += 1
 
     def _call(self, item):
         name, module = self.reader.functions[item.func]
@@ -127,8 +131,9 @@ class Said:
         self.stacks = collections.Counter()
         self.packets = collections.Counter()
         self.results = collections.Counter()
-        self.left = collections.Counter()
         self.unknown = collections.Counter()
+        self.triggers = collections.Counter()
+        self.left = collections.Counter()
         self.info = ""
         for line in run.stdout.splitlines():
             self._add(json.loads(line))
@@ -139,6 +144,8 @@ class Said:
     def _add(self, line):
         if "func" in line:
             self._call(line)
+        elif "lost" in line and line["cpu"] is None:
+            pass  # without a place: of the summary
         elif "lost" in line:
             self.lost[line["cpu"], line["lost"], line["time_ns"]] += 1
         elif line.get("type") == "event":
@@ -150,6 +157,8 @@ class Said:
             self.stacks[line["cpu"], line["tid"], line["time_ns"]] += 1
         elif line.get("comment", "").startswith(LEFT_OUT):
             self.left[line["time_ns"]] += 1
+        elif line.get("comment", "").startswith(TRIGGER):
+            self.triggers[line["time_ns"], ", which began " in line["comment"]] += 1
         else:
             self.unknown[tuple(line)] += 1
 
@@ -201,7 +210,7 @@ def compare_info(expected, said):
 
 def compare(expected, said):
     out = []
-    names = ["entries", "lost", "points", "left"]
+    names = ["entries", "lost", "points", "left", "triggers"]
     if expected.flags is not None:      # else a report shows no values
         names += ["user_stacks", "stacks", "results"]
     for name in names:
@@ -214,7 +223,7 @@ def compare(expected, said):
 def damaged(expected, said):
     """Whether every comparison notices a change by one."""
     out = []
-    names = ["entries", "exits", "lost", "points", "left"]
+    names = ["entries", "exits", "lost", "points", "left", "triggers"]
     if expected.flags is not None:
         names += ["user_stacks", "stacks", "results"]
     for name in names:

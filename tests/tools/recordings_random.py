@@ -4,7 +4,7 @@
 
     recordings_random.py [--seed N] [--minor N] DIRECTORY COUNT
 
-The minor versions take turns, from 1.0 to 1.10; a file has only the chunks and
+The minor versions take turns, from 1.0 to 1.12; a file has only the chunks and
 extra words of its version. The tasks of a recording call functions, move
 between CPUs, sleep, and lose events as those of a kernel do, so that a report
 can pair entries and exits. The same seed writes the same files.
@@ -31,7 +31,7 @@ def text(data):
 class File:
     """A recording: a header and its chunks so far."""
 
-    def __init__(self, minor=10):
+    def __init__(self, minor=12):
         self.data = bytearray(MAGIC + pack("IHH", 0x01020304, 1, minor))
         self.number = 0
 
@@ -50,8 +50,9 @@ def host(clock=10**9, unix=17 * 10**17, cpus=2, clock_id=1,
     return pack("QQII", clock, unix, cpus, clock_id) + b"".join(text(one) for one in texts)
 
 
-def made(flags=0, texts=(b"host", b"kprobe", b"record")):
-    return pack("II", flags, 0) + b"".join(text(one) for one in texts)
+def made(flags=0, texts=(b"host", b"kprobe", b"record"), cost=()):
+    return pack("II", flags, 0) + b"".join(text(one) for one in texts) + b"".join(
+        pack("I", one) for one in cost)
 
 
 def names(first, pairs):
@@ -131,6 +132,10 @@ def left(time, kind=1, flags=0, measured=1, limit=2, cpu=0, ids=()):
         pack("I", one) for one in ids)
 
 
+def trig(time, begin=0, tid=0, func=0xffffffff, condition=b"drops > 1/s"):
+    return pack("QQIIQ", time, begin, tid, func, 0) + text(condition)
+
+
 def summ(numbers, shares=(0, 0), size=120):
     return (b"".join(pack("Q", one) for one in numbers) + pack("II", *shares))[:size]
 
@@ -173,7 +178,7 @@ class Words:
 
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz_0123456789.$!~"
-NEWEST = 10
+NEWEST = 12
 PRINTABLE = bytes(range(0x21, 0x7f))
 
 
@@ -561,6 +566,18 @@ class Recording:
                                          rng.randrange(1 << 40), rng.randrange(1 << 40),
                                          rng.choice(self.active), ids), self.fill())
 
+    def add_trigger(self):
+        rng = self.rng
+        if self.minor >= 11:
+            condition = self.bytes_of(rng.choice((5, 200, 3000)))
+            if rng.random() < 0.5:
+                self.file.chunk("TRIG", trig(self.now, condition=condition), self.fill())
+            else:
+                self.file.chunk("TRIG", trig(self.now, self.now - rng.randint(0, self.now),
+                                             rng.randrange(1 << 22),
+                                             rng.randrange(len(self.functions)), condition),
+                                self.fill())
+
     def end_gaps(self):
         words = Words(self.now)
         for cpu in list(self.gap):
@@ -574,8 +591,9 @@ class Recording:
                                      [self.bytes_of(rng.choice((5, 200, 3000)))
                                       for _ in range(4)]), self.fill())
         if self.minor >= 4:
+            cost = [rng.randrange(2000) for _ in range(3)] if self.minor >= 12 else []
             self.file.chunk("MADE", made(self.flags, [self.bytes_of(rng.choice((5, 200, 5000)))
-                                                      for _ in range(3)]), self.fill())
+                                                      for _ in range(3)], cost), self.fill())
         self.add_unknown()
         self.add_functions(rng.choice((1, 3, 30)))
         self.add_points()
@@ -591,10 +609,12 @@ class Recording:
                 self.describe()
             if rng.random() < 0.2:
                 self.add_left()
+            if rng.random() < 0.2:
+                self.add_trigger()
         self.end_gaps()
         if rng.random() < 0.9:
             numbers = [self.now, rng.randrange(1 << 61), self.calls, 0, 0, self.lost] + [0] * 8
-            size = [72] * 3 + [88] * 4 + [104] + [120] * 3
+            size = [72] * 3 + [88] * 4 + [104] + [120] * 5
             self.file.chunk("SUMM", summ(numbers, (rng.randrange(1001), rng.randrange(1001)),
                                             size[self.minor]),
                             self.bytes_of(40) if self.minor >= 8 and rng.random() < 0.1 else b"")

@@ -17,6 +17,7 @@ static const struct pointtab points = { graph_points, 2 };
 
 struct strbuf text;
 uint64_t leaf_begin_ns;
+struct netcost graph_cost;
 
 static void put_name(const struct row *row)
 {
@@ -36,6 +37,12 @@ static void put_more(struct row *row)
 		strbuf_printf(&text, " ^%u", row->exit_values);
 	if (row->slept_ns)
 		strbuf_printf(&text, " slept %u", (unsigned int)row->slept_ns);
+	CHECK(row->net.is_known == (netcost_is_known(&graph_cost) && !row->lacks_duration &&
+				    (row->kind == ROW_LEAF || row->kind == ROW_RETURN)));
+	if (row->net.is_known)
+		strbuf_printf(&text, " net %s%u", net_is_small(&row->net) ? "<" : "",
+			      (unsigned int)(net_is_small(&row->net) ? row->net.error_ns
+								     : row->net.ns));
 	row->task.comm = row->prev.comm = (struct text){ "left", 4 };
 	row->arg_cnt = 1;
 	row->caller = &left;
@@ -91,6 +98,7 @@ void start_graph(uint32_t depth_max)
 					     .points = &points,
 					     .cpu_cnt = 4,
 					     .depth_max = depth_max,
+					     .cost = &graph_cost,
 					     .emit = on_row };
 
 	CHECK(!graph_new(&g, &config));

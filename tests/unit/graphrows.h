@@ -19,6 +19,9 @@ extern struct graph *g; /* between start_graph() and end_graph() */
 
 void start_graph(uint32_t depth_max);
 
+/* For the next graphs: rows have the net duration behind the other one, "net 5", "net <2", where it is known. */
+extern struct netcost graph_cost;
+
 void feed_script(const char *script);
 
 #define feed(...) feed_script(script_of(__VA_ARGS__))

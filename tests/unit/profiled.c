@@ -7,7 +7,7 @@ static size_t made_cnt;
 
 struct profile *new_profile(bool has_callers)
 {
-	const struct profile_config config = { .has_callers = has_callers };
+	const struct profile_config config = { .has_callers = has_callers, .has_net_median = true };
 
 	CHECK(made_cnt < 16 && !profile_new(&made[made_cnt], &config));
 	return made[made_cnt++];

@@ -450,7 +450,7 @@ static void watch_begin(const char *line)
 	CHECK(!progwatch_make_room(&tab) && !details_init(&details, &want, NULL));
 	CHECK(!details_funcs(&details, &tab, fake.kb));
 	CHECK(!start_setup_check_filter(&opts, &tab, details.protos, fake.kb));
-	CHECK(!start_setup_new(&starts, &start_kinds, &opts, &tab));
+	CHECK(!start_setup_new(&starts, &start_kinds, &opts, &tab, NULL));
 	facts = (struct facts){ .kbtf = fake.kb, .progs = progs };
 	listen_begin();
 	CHECK(!progwatch_init(&watch, &config));

@@ -24,18 +24,18 @@ TEST(json_calls_and_all_else)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
 		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"ret\":-22,"
 		"\"complete\":true,\"returned\":true}\n" HEAD
 		"\"type\":\"comment\",\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
 		"\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\"}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true,\"returned\":true}\n" HEAD
 		"\"type\":\"lost\",\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n");
 }
@@ -48,13 +48,13 @@ TEST(json_of_ends_that_may_not_belong_together)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n" HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":true}\n");
 }
@@ -99,7 +99,7 @@ TEST(json_knows_the_host_and_the_time)
 	check_made(
 		&config, &row, 1,
 		"{\"schema\":2,\"host\":\"web \\\"1\\\"\",\"begin_unix_ns\":6000,\"begin_ns\":1000,"
-		"\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":70,\"cgroup_id\":1234,\"netns\":4026531840,\"comm\":\"curl\","
+		"\"end_ns\":1300,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":70,\"cgroup_id\":1234,\"netns\":4026531840,\"comm\":\"curl\","
 		"\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":{\"sk\":\"0xffff8880\",\"ok\":true,"
 		"\"key\":\"{a=1, b=2}\",\"name\":\"\\\"x, y\\\"\",\"4\":7},\"caller\":null,"
 		"\"ret\":\"0x1f\",\"complete\":true,\"returned\":true}\n");
@@ -116,7 +116,7 @@ TEST(json_has_null_where_a_text_has_no_times)
 	check_made(
 		&config, rows, 2,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,"
+		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,"
 		"\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
 		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
 		"\"type\":\"lost\",\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
@@ -131,7 +131,7 @@ TEST(json_of_a_leaf_that_slept)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
 		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
 }
@@ -145,7 +145,7 @@ TEST(json_of_a_result_behind_a_caller)
 	CHECK_KIND(
 		FORMAT_JSON, rows,
 		HEAD
-		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":1300,\"duration_ns\":300,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
+		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":1300,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":null,"
 		"\"caller\":\"send+0x1/0x2\",\"ret\":-22,\"complete\":true,\"returned\":true}\n");
 }
@@ -449,7 +449,7 @@ TEST(perfetto_packets)
 		"\x0a\x26\x50\x01\x68\x02\x40\xe8\x07\x62\x07\x12\x05\x08\x02"
 		"\x12\x01"
 		"f"
-		"\x5a\x14\x48\x01\x58\xcd\x80\x80\x80\x80\x80\x80\x80\x03\x50\x02\x22\x04\x08\x04\x18\x01";
+		"\x5a\x14\x48\x01\x58\xcd\x80\x80\x80\x80\x80\x80\x80\x03\x50\x02\x22\x04\x08\x06\x18\x01";
 	static const char end[] = "\x0a\x15\x50\x01\x68\x02\x40\xea\x07\x5a\x0c\x48\x02"
 				  "\x58\xcd\x80\x80\x80\x80\x80\x80\x80\x03";
 	const struct row row = call_row(ROW_LEAF, 0, 1000, 2, "f");

@@ -216,3 +216,52 @@ TEST_ONE(graph_tracepoints_follow_their_task,
 TEST_ONE(graph_tracepoints_deeper_than_the_limit_are_shown_at_it, start_graph(1),
 	 feed("100 a{ 110 b{ 120 c{ 130 point0 140 } 150 } 160 }"),
 	 end_graph("0:alpha{\n0:.kfree_skb!\n0:} 60\n", "pairs 3"));
+
+/* ---- net durations ---- */
+
+static const struct netcost test_cost = { .inner_ns = 5, .outer_ns = 4, .error_ns = 2 };
+
+/* Of alpha, 45 for beta and for the four below it, and 5 of its own. */
+TEST(graph_net_is_without_calls_at_all_levels)
+{
+	graph_cost = test_cost;
+	check_graph(
+		"100 a90{ 110 b80{ 115 c70{ 122 }c70 130 c70{ 137 }c70 140 c70{ 147 }c70 160 }b80"
+		" 170 c80{ 176 }c80 200 }a90",
+		"0:alpha{\n0:.beta{\n0:..gamma; 7 net 2\n0:..gamma; 7 net 2\n0:..gamma; 7 net 2\n"
+		"0:.} 50 net 18\n0:.gamma; 6 net <2\n0:} 100 net 50\n",
+		"pairs 6");
+}
+
+TEST(graph_net_counts_calls_too_deep_to_be_shown)
+{
+	graph_cost = test_cost;
+	start_graph(1);
+	feed("100 a{ 110 b{ 115 } 130 }");
+	end_graph("0:alpha; 30 net 16\n", "pairs 2");
+}
+
+/* Its cost is in what the migrated task's call took. */
+TEST(graph_net_counts_calls_on_other_cpus)
+{
+	graph_cost = test_cost;
+	check_graph("100 a{ 110 b{ 4110 cpu1 } 4120 }",
+		    "0:alpha{\n0:.beta{\n1:.}beta 4000 net 3995\n1:}alpha 4020 net 4006\n",
+		    "pairs 2");
+}
+
+TEST(graph_net_is_not_of_what_has_no_duration)
+{
+	graph_cost = test_cost;
+	check_graph("100 a{ 105 lost2 110 } 120 b{ 150 }",
+		    "0:alpha{\n0:LOST 2\n0:}alpha ?\n0:beta; 30 net 25\n", "pairs 1 unsure 1");
+}
+
+TEST(graph_net_may_become_known)
+{
+	start_graph(0);
+	feed("100 a{ 110 }");
+	graph_cost = test_cost;
+	feed("120 a{ 130 }");
+	end_graph("0:alpha; 10\n0:alpha; 10 net 5\n", "pairs 2");
+}

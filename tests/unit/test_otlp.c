@@ -120,6 +120,24 @@ TEST(a_process_is_a_resource)
 									"300") "]}"));
 }
 
+TEST(net_durations_are_attributes)
+{
+	struct row row = call_row(ROW_LEAF, 0, 1000, 300, "recv");
+
+	spans_of(&row, 1);
+	CHECK(!count("netfgraph.net"));
+	row.net = netcost_net(&(struct netcost){ 100, 90, 7 }, row.duration_ns, 0);
+	strbuf_release(&out);
+	spans_of(&row, 1);
+	CHECK(count(INT_OF("netfgraph.net_ns", "200") "," INT_OF("netfgraph.net_error_ns", "7")) ==
+	      1);
+	CHECK(count("cpu.logical_number") == 1);
+	row.net = netcost_net(&(struct netcost){ 298, 90, 7 }, row.duration_ns, 0);
+	strbuf_release(&out);
+	spans_of(&row, 1);
+	CHECK(!count("netfgraph.net_ns") && count(INT_OF("netfgraph.net_error_ns", "7")) == 1);
+}
+
 TEST(ends_that_may_not_belong_together_are_two_spans)
 {
 	struct row rows[3];

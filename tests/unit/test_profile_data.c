@@ -45,7 +45,7 @@ static void check_json(const char *b, const struct profile_view *view,
 }
 
 #define CSV_HEAD \
-	"host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns\n"
+	"host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns,net_total_ns,net_total_error_ns,net_self_ns,net_self_error_ns\n"
 
 static void check_csv(const char *b, const struct profile_origin *origin, const char *want)
 {
@@ -62,8 +62,12 @@ static void check_csv(const char *b, const struct profile_origin *origin, const 
 	strbuf_release(&out);
 }
 
+#define NO_NET                                               \
+	"\"net_total_ns\":null,\"net_total_error_ns\":null," \
+	"\"net_self_ns\":null,\"net_self_error_ns\":null"
+
 #define OUTER_NUMBERS \
-	"\"count\":1,\"total_ns\":5000,\"self_ns\":4900,\"min_ns\":5000,\"avg_ns\":5000,\"p50_ns\":5000,\"p99_ns\":5000,\"max_ns\":5000"
+	"\"count\":1,\"total_ns\":5000,\"self_ns\":4900,\"min_ns\":5000,\"avg_ns\":5000,\"p50_ns\":5000,\"p99_ns\":5000,\"max_ns\":5000," NO_NET
 
 TEST(json_says_when_and_whose)
 {
@@ -99,7 +103,7 @@ TEST(json_has_callers_and_callees_and_histograms)
 		"b", &view, &origin,
 		"{\"table\":\"latency\",\"schema\":1,\"host\":null,\"begin\":null,\"end\":null,"
 		"\"func\":\"b\",\"module\":null,\"count\":3,\"total_ns\":3100,\"self_ns\":3100,\"min_ns\":0,"
-		"\"avg_ns\":1033,\"p50_ns\":100,\"p99_ns\":3000,\"max_ns\":3000,"
+		"\"avg_ns\":1033,\"p50_ns\":100,\"p99_ns\":3000,\"max_ns\":3000," NO_NET ","
 		"\"callers\":[{\"count\":2,\"total_ns\":100,\"func\":\"outer\",\"module\":null},"
 		"{\"count\":1,\"total_ns\":3000,\"func\":null,\"module\":null}],\"callees\":[],"
 		"\"histogram\":[{\"from_ns\":0,\"count\":1},{\"from_ns\":64,\"count\":1},"
@@ -113,9 +117,71 @@ TEST(csv_quotes_what_would_be_another_column)
 	check_csv(
 		"b,\"c\"", &web,
 		CSV_HEAD
-		"web-1,2025-11-23T07:47:36.123451Z,2025-11-23T07:47:36.123462Z,\"b,\"\"c\"\"\",,3,3100,3100,0,1033,100,3000,3000\n"
-		"web-1,2025-11-23T07:47:36.123451Z,2025-11-23T07:47:36.123462Z,outer,,1,5000,4900,5000,5000,5000,5000,5000\n");
+		"web-1,2025-11-23T07:47:36.123451Z,2025-11-23T07:47:36.123462Z,\"b,\"\"c\"\"\",,3,3100,3100,0,1033,100,3000,3000,,,,\n"
+		"web-1,2025-11-23T07:47:36.123451Z,2025-11-23T07:47:36.123462Z,outer,,1,5000,4900,5000,5000,5000,5000,5000,,,,\n");
 	check_csv("b\n\033[2J", &unknown,
-		  CSV_HEAD ",,,b\\x0a\\x1b[2J,,3,3100,3100,0,1033,100,3000,3000\n"
-			   ",,,outer,,1,5000,4900,5000,5000,5000,5000,5000\n");
+		  CSV_HEAD ",,,b\\x0a\\x1b[2J,,3,3100,3100,0,1033,100,3000,3000,,,,\n"
+			   ",,,outer,,1,5000,4900,5000,5000,5000,5000,5000,,,,\n");
+}
+
+/* In the second call of f, a is called, and b in it. */
+static struct profile *net_sample(const struct netcost *cost)
+{
+	struct row_list list = rows_of("1000 f;50 2000 f{ 2010 a{ 2020 b;20 2060 } 2100 }");
+	const uint32_t below_cnts[] = { 0, 0, 0, 0, 1, 2 };
+	struct profile *p = new_profile(false);
+
+	CHECK(list.cnt == CNT_OF(below_cnts));
+	for (size_t i = 0; i < list.cnt; i++) {
+		struct row *row = &list.rows[i];
+
+		if (row->kind != ROW_ENTRY)
+			row->net = netcost_net(cost, row->duration_ns, below_cnts[i]);
+		CHECK(!profile_row(p, row));
+	}
+	profile_finish(p);
+	return p;
+}
+
+/* f 50 and 100, less 8, and 8 and 30 for two calls; its self 50 and 50, less 8 twice, and 7 for a alone. */
+TEST(net_is_without_the_cost_of_all_calls)
+{
+	const struct netcost cost = { .inner_ns = 8, .outer_ns = 7, .error_ns = 2 };
+	struct profile *p = net_sample(&cost);
+	struct profile_func f = get(p, "f");
+
+	CHECK(profile_has_net(p) && f.total_ns == 150 && f.self_ns == 100);
+	CHECK(f.net_total_ns == 150 - 8 - 8 - 30 && f.has_net_total && f.net_total_error_ns == 8);
+	CHECK(f.net_self_ns == 100 - 8 - 8 - 7 && f.has_net_self && f.net_self_error_ns == 5);
+	f = get(p, "b");
+	CHECK(f.net_total_ns == 12 && f.net_self_ns == 12 && f.net_self_error_ns == 3);
+	f = get(p, "a");
+	CHECK(f.net_total_ns == 50 - 8 - 15 && f.net_self_ns == 30 - 8 - 7);
+}
+
+TEST(net_below_its_error_is_not_known)
+{
+	const struct netcost cost = { .inner_ns = 19, .outer_ns = 1, .error_ns = 2 };
+	const struct profile_view view = { .sort = PROFILE_BY_NET };
+	struct profile *p = net_sample(&cost);
+	const struct profile_func f = get(p, "b");
+	const char *text = table_of(p, &view);
+
+	CHECK(f.net_total_ns == 1 && !f.has_net_total && !f.has_net_self);
+	CHECK(strstr(text, "        NET us    NET SELF us  FUNCTION\n"));
+	CHECK(strstr(text, "         <0.002         <0.003  b\n"));
+	CHECK(strstr(text, "          0.072          0.061  f\n"));
+}
+
+TEST(net_of_a_part_is_not_known)
+{
+	const struct netcost cost = { .inner_ns = 8, .outer_ns = 7, .error_ns = 2 };
+	struct profile *p = net_sample(&cost);
+	const struct row row = call_row(ROW_LEAF, 0, 9000, 50, "f");
+
+	CHECK(!profile_row(p, &row));
+	CHECK(!get(p, "f").net_total_error_ns && get(p, "b").net_total_error_ns);
+	CHECK(!profile_has_net(sample("b")));
+	profile_restart(p);
+	CHECK(!profile_has_net(p));
 }

@@ -37,14 +37,34 @@ TEST(how_it_was_made_comes_back)
 {
 	struct recfile_made made = { .shown = RECFILE_SHOWS_RET | RECFILE_SHOWS_PACKET,
 				     .node = "web1",
-				     .attach = "kprobe.session" };
+				     .attach = "kprobe.session",
+				     .cost = { 511, 495, 16 } };
 	struct recfile_made got;
 
 	memset(made.options, 'x', sizeof(made.options) - 1);
 	write_made(&made);
 	CHECK(!read_made(&got));
 	CHECK(got.shown == made.shown && !strcmp(got.node, "web1"));
+	CHECK(!memcmp(&got.cost, &made.cost, sizeof(got.cost)));
 	CHECK(!strcmp(got.attach, "kprobe.session") && !strcmp(got.options, made.options));
+}
+
+/* As before 1.12: less than the numbers is left behind the strings. */
+TEST(what_calls_cost_need_not_be_there)
+{
+	const struct recfile_made made = { .options = "netfgraph record",
+					   .cost = { 511, 495, 16 } };
+	struct recfile_made got;
+	char *options;
+
+	write_made(&made);
+	file_read();
+	options = find_chunk(image.bytes, image.len, "MADE") + 16 + 8 + 2 + 2;
+	memcpy(options, "\x17", 1); /* reaches into them */
+	seal(image.bytes, image.len);
+	file_write(image.bytes, image.len);
+	CHECK(!read_made(&got));
+	CHECK(!netcost_is_known(&got.cost) && !got.cost.error_ns);
 }
 
 TEST(how_it_was_made_need_not_be_there)

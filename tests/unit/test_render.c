@@ -11,6 +11,7 @@ static struct render_columns columns_of(const char *words)
 	columns.latency = strstr(words, "latency");
 	columns.cpu = !strstr(words, "nocpu");
 	columns.duration = !strstr(words, "noduration");
+	columns.net = strstr(words, "net");
 	columns.overhead = !strstr(words, "nooverhead");
 	return columns;
 }
@@ -217,6 +218,41 @@ TEST(a_duration_that_is_not_known_is_blank)
 
 	CHECK_STR(text_of("", 1, rows, 2), " 0)               |  } /* f */\n"
 					   " 0)   0.000 us    |  } /* f */\n");
+}
+
+/* The columns are as wide as those of other durations. What is below its error is less than that, and not known is not shown. */
+TEST(net_durations)
+{
+	const struct row rows[] = {
+		{ .kind = ROW_LEAF,
+		  .name = NAME("f"),
+		  .duration_ns = 200000,
+		  .net = { .ns = 10001, .error_ns = 16, .is_known = true } },
+		{ .kind = ROW_LEAF,
+		  .name = NAME("f"),
+		  .duration_ns = 528,
+		  .net = { .ns = 16, .error_ns = 16, .is_known = true } },
+		{ .kind = ROW_LEAF,
+		  .name = NAME("f"),
+		  .duration_ns = 526,
+		  .net = { .ns = 15, .error_ns = 16, .is_known = true } },
+		{ .kind = ROW_RETURN,
+		  .duration_ns = 200000,
+		  .net = { .ns = 0, .error_ns = 2000000, .is_known = true } },
+		{ .kind = ROW_RETURN, .duration_ns = 200000 },
+	};
+
+	CHECK_STR(text_of("net", 1, rows, 5), " 0) + 10.001 us   |  f();\n"
+					      " 0)   0.016 us    |  f();\n"
+					      " 0) < 0.016 us    |  f();\n"
+					      " 0) < 2000.000 us |  }\n"
+					      " 0)               |  }\n");
+	CHECK_STR(text_of("net nooverhead", 1, rows, 3), " 0)   10.001 us   |  f();\n"
+							 " 0)   0.016 us    |  f();\n"
+							 " 0) < 0.016 us    |  f();\n");
+	CHECK_STR(text_of("", 1, rows, 2), " 0) ! 200.000 us  |  f();\n"
+					   " 0)   0.528 us    |  f();\n");
+	CHECK_STR(text_of("net noduration", 1, rows, 1), " 0) f();\n");
 }
 
 TEST(lines_that_are_no_rows)

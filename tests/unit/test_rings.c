@@ -474,3 +474,42 @@ TEST(rings_tell_doubt_from_fullness)
 	rings_lost(&rb.rings, &counts);
 	CHECK(counts.cnt[LOSS_RING_FULL] == 3 && rings_doubt_cnt(&rb.rings) == 3);
 }
+
+/* What calibration recorded is neither an event of the trace nor lost. */
+TEST(rings_restart_as_if_nothing_had_been)
+{
+	struct loss_counts counts = { 0 };
+	struct nfg_rec recs[2];
+	uint64_t slots[2];
+
+	start_rings(2);
+	write_rings("1:100010:b{ 1:100012:}b 1:100014:b{ 1:lost17");
+	rb.mem.cpus[1].lost_depth = 1;
+	CHECK(rings_restart(&rb.rings, 1, recs, 2) == 3);
+	CHECK(recs[0].time_ns == 100010 && !(recs[0].task & NFG_TASK_EXIT));
+	CHECK(recs[1].time_ns == 100012 && recs[1].task & NFG_TASK_EXIT && recs[1].func_id == 2);
+	rings_lost(&rb.rings, &counts);
+	CHECK(!counts.cnt[LOSS_RING_FULL] && !counts.cnt[LOSS_NESTED_TOO_DEEP]);
+	rings_slot_cnts(&rb.rings, slots);
+	CHECK(!slots[1] && rings_restart(&rb.rings, 1, recs, 2) == 0);
+	CHECK_STR(taken(), "");
+	write_rings("1:20:3");
+	CHECK_STR(taken(), "1:20:3");
+}
+
+/* And all of the ring is there for the trace. */
+TEST(rings_restart_makes_room)
+{
+	struct nfg_rec recs[1];
+	uint64_t cnt = 0;
+	struct side side;
+
+	start_rings(1);
+	side = side_of(0);
+	for (int round = 0; round < 2; round++) {
+		for (cnt = 0; !is_full(side); cnt++)
+			fill(side, reserve(side), 100000 + cnt, 7);
+		CHECK(cnt == REC_CNT - NFG_RING_SLACK);
+		CHECK(rings_restart(&rb.rings, 0, recs, 1) == cnt);
+	}
+}

@@ -22,7 +22,7 @@ static const char *kinds_of(const char *line)
 	struct opts opts = opts_of(line);
 
 	CHECK(!start_setup_check(&opts, &functab));
-	CHECK(!start_setup_new(&starts, &kinds, &opts, &functab));
+	CHECK(!start_setup_new(&starts, &kinds, &opts, &functab, NULL));
 	memset(word, 0, sizeof(word));
 	for (size_t i = 0; kinds && i < functab.cnt; i++) {
 		word[i] = "poc"[kinds[i]];

@@ -75,6 +75,20 @@ TEST(roots_that_are_quick_are_not_shown)
 	check_stats(2, 1, 0);
 }
 
+/* Each event takes 1 ns. From when it is known, what tracing added to the call and to the one below does not count. */
+TEST(roots_that_are_slow_without_the_cost)
+{
+	struct netcost cost = { 0 };
+
+	start_with(
+		(struct starts_config){ .has_starts = true, .want.slower_ns = 800, .cost = &cost });
+	CHECK_STR(shown("o{ +900 p{ } }"), "o{ p{ }p }o");
+	cost = (struct netcost){ .inner_ns = 5, .outer_ns = 95, .error_ns = 1 };
+	CHECK_STR(shown("o{ +890 p{ } }"), ""); /* 105 ns less */
+	CHECK_STR(shown("o{ +910 p{ } }"), "o{ p{ }p }o");
+	CHECK_STR(shown("o{ +800 p{ } p{ } }"), "");
+}
+
 /* Sleep does not make a call slow, even inside a hidden call. Switch events pass together with the calls. */
 TEST_ONE(roots_that_sleep_are_quick_without_the_sleep, start(true, 100),
 	 CHECK_STR(shown("o{ c{ out +1000 in } }"), ""),

@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
-#include "attach/calibrate.h"
 #include "attach/detach.h"
 #include "attach/kprobe.h"
 #include "attach/multi.h"
@@ -333,7 +332,8 @@ static int by_kprobe(struct attach *at, struct fd_list *progs, const struct bpfo
 /* A calibrate_link. */
 static int one_link(const struct template_spec *spec, int prog_fd, uint32_t btf_id, uint64_t addr)
 {
-	const uint64_t cookie = 0;
+	const uint64_t cookie = NFG_COOKIE(spec->func_id, NFG_ARG_NONE, 0, 0, 0, spec->arg_cnt,
+					   spec->has_ret, spec->ret_kind);
 
 	if (spec->way->is_by_site)
 		return kprobe_link(prog_fd, spec->way, spec->ends, &addr, 1);
@@ -730,6 +730,14 @@ uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t bt
 	if (!attach_is_shared(obj->plan.mode) && at->own_cnt < CALIBRATE_FUNC_MIN)
 		return 0;
 	return calibrate_call_ps(&at->progs, obj, btf_id, addr, one_link);
+}
+
+const char *attach_net(struct fd_list *progs, struct bpfobj *obj, const struct functab *tab,
+		       const struct calibrate_func funcs[2], struct netcost *out)
+{
+	if (functab_max(tab) > CALIBRATE_ID(1))
+		return "all numbers of functions are in use";
+	return calibrate_net(out, progs, obj, funcs, one_link);
 }
 
 size_t attach_own_cnt(const struct attach *at)

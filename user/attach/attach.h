@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 #include "attach/bpfobj.h"
+#include "attach/calibrate.h"
 #include "base/vec.h"
 #include "kernel/kbtf.h"
 #include "kernel/tracepoint.h"
 #include "trace/functab.h"
+#include "trace/netcost.h"
 
 /* Programs and links at the traced functions. */
 struct attach;
@@ -71,6 +73,13 @@ int attach_resume(struct attach *at, const struct bpfobj *obj, struct functab *t
  */
 uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t btf_id,
 			uint64_t addr);
+
+/*
+ * attach_net - measure what a recorded call costs in @obj's plan.mode, before attach_new; see calibrate_net. Return: NULL, or why
+ * it is unknown (static).
+ */
+const char *attach_net(struct fd_list *progs, struct bpfobj *obj, const struct functab *tab,
+		       const struct calibrate_func funcs[2], struct netcost *out);
 
 /* attach_own_link_cnt - the number of links of a function that has its own. */
 size_t attach_own_link_cnt(const struct attach *at);

@@ -1,5 +1,8 @@
 #include "attach/calibrate.h"
 
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +26,8 @@ struct called {
 	uint32_t btf_id;
 	uint64_t addr;
 	calibrate_link *link;
+	uint32_t func_id;
+	uint8_t value_cnt; /* arguments, and as many results */
 };
 
 /* Return: the link's descriptor, or -errno. */
@@ -35,6 +40,10 @@ static int attach_end(struct fd_list *progs, const struct bpfobj *obj, enum temp
 		.way = way,
 		.ends = end,
 		.btf_id = way->is_shared ? 0 : called->btf_id,
+		.func_id = called->func_id,
+		.arg_cnt = called->value_cnt,
+		.has_ret = called->value_cnt != 0,
+		.ret_kind = called->value_cnt ? NFG_RET_INT : NFG_RET_NONE,
 	};
 	int prog_fd;
 	int err = fd_list_reserve(progs, 1);
@@ -91,28 +100,46 @@ static uint64_t fastest_ns(int caller_fd)
 	return best_ns;
 }
 
-/* Nanoseconds of CALL_CNT calls with programs; 0: they cannot be attached. */
-static uint64_t traced_ns(struct fd_list *progs, const struct bpfobj *obj, int caller_fd,
-			  const struct called *called)
+#define END_CNT 2
+
+static void detach_ends(int links[END_CNT])
+{
+	for (int i = END_CNT; i-- > 0;) {
+		if (links[i] >= 0)
+			close(links[i]);
+	}
+}
+
+/* Attach the programs of a call. @links: of them, or -1. Return: 0, or -errno with nothing attached. */
+static int attach_ends(struct fd_list *progs, const struct bpfobj *obj, const struct called *called,
+		       int links[END_CNT])
 {
 	const bool is_one = attach_way(obj->plan.mode)->has_both_ends;
 	const enum template_ends ends[] = { is_one ? TEMPLATE_BOTH : TEMPLATE_EXIT,
 					    TEMPLATE_ENTRY };
-	const int cnt = is_one ? 1 : 2;
-	int links[2];
-	int done = 0;
-	uint64_t took_ns = 0;
+	int err = 0;
 
-	while (done < cnt) {
-		links[done] = attach_end(progs, obj, ends[done], called);
-		if (links[done] < 0)
-			break;
-		done++;
+	links[0] = links[1] = -1;
+	for (int i = 0; i < (is_one ? 1 : END_CNT) && !err; i++) {
+		links[i] = attach_end(progs, obj, ends[i], called);
+		err = links[i] < 0 ? links[i] : 0;
 	}
-	if (done == cnt)
-		took_ns = fastest_ns(caller_fd);
-	while (done)
-		close(links[--done]);
+	if (err)
+		detach_ends(links);
+	return err;
+}
+
+/* Nanoseconds of CALL_CNT calls with programs; 0: they cannot be attached. */
+static uint64_t traced_ns(struct fd_list *progs, const struct bpfobj *obj, int caller_fd,
+			  const struct called *called)
+{
+	int links[END_CNT];
+	uint64_t took_ns;
+
+	if (attach_ends(progs, obj, called, links))
+		return 0;
+	took_ns = fastest_ns(caller_fd);
+	detach_ends(links);
 	return took_ns;
 }
 
@@ -134,7 +161,7 @@ static uint64_t added_ns(uint64_t before_ns, uint64_t with_ns, uint64_t after_ns
 uint32_t calibrate_call_ps(struct fd_list *progs, const struct bpfobj *obj, uint32_t btf_id,
 			   uint64_t addr, calibrate_link *link)
 {
-	const struct called called = { btf_id, addr, link };
+	const struct called called = { .btf_id = btf_id, .addr = addr, .link = link };
 	const bool is_known = attach_is_by_site(obj->plan.mode) ? addr : btf_id;
 	int caller_fd = is_known ? load_caller(obj) : -1;
 	uint64_t before_ns;
@@ -150,6 +177,175 @@ uint32_t calibrate_call_ps(struct fd_list *progs, const struct bpfobj *obj, uint
 		after_ns = fastest_ns(caller_fd);
 	close(caller_fd);
 	return (uint32_t)(added_ns(before_ns, with_ns, after_ns) * 1000 / CALL_CNT);
+}
+
+/* ---- what a recorded call costs ---- */
+
+#define SAMPLE_CNT 200
+/* Tries for these: an interrupt, or another task, spoils one. */
+#define TRY_CNT 400
+/* The programs of two calls leave four records; more come from interrupts. */
+#define REC_CNT 4
+
+/* The times of runs, and what the undisturbed ones recorded. */
+struct runs {
+	uint64_t took_ns[SAMPLE_CNT];
+	struct netcost_sample samples[SAMPLE_CNT];
+	size_t cnt;
+};
+
+/* The sample of one run, from its records. Return: whether the two calls followed each other undisturbed. */
+static bool sample_of(struct netcost_sample *out, const struct nfg_rec *recs, size_t cnt)
+{
+	if (cnt != REC_CNT)
+		return false;
+	for (size_t i = 0; i < REC_CNT; i++) {
+		if (recs[i].func_id != CALIBRATE_ID(i / 2) ||
+		    !(recs[i].task & NFG_TASK_EXIT) != (i % 2 == 0) ||
+		    (i && recs[i].time_ns < recs[i - 1].time_ns))
+			return false;
+	}
+	if (recs[REC_CNT - 1].time_ns - recs[0].time_ns > UINT32_MAX)
+		return false;
+	out->inner_ns = (uint32_t)(recs[1].time_ns - recs[0].time_ns);
+	out->outer_ns = (uint32_t)(recs[2].time_ns - recs[1].time_ns);
+	return true;
+}
+
+/*
+ * One run. The gate is that of a task in scope; at a context switch it is closed, because nothing is armed. Return: the number of
+ * records.
+ */
+static size_t record_run(struct bpfobj *obj, int caller_fd, uint32_t cpu, struct nfg_rec *recs,
+			 uint64_t *took_ns)
+{
+	const uint64_t begin_ns = host_time_ns();
+	struct nfg_cpu *shared = obj->rings.cursors[cpu].shared;
+	const uint32_t look = obj->config.cfg.skip_hardirq ? NFG_GATE_LOOK : 0;
+	const uint32_t gate = NFG_GATE_OPEN | look | ((uint32_t)getpid() & NFG_TASK_TID);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int err;
+
+	__atomic_store_n(&shared->gate, gate, __ATOMIC_SEQ_CST);
+	err = bpf_prog_test_run_opts(caller_fd, &opts);
+	__atomic_store_n(&shared->gate, 0, __ATOMIC_SEQ_CST);
+	*took_ns = host_time_ns() - begin_ns;
+	return rings_restart(&obj->rings, cpu, recs, REC_CNT) * !err;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a;
+	const uint64_t y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Run until there are enough samples. @is_traced: the programs are attached. Return: the median of the runs' times. */
+static uint64_t record_runs(struct runs *runs, struct bpfobj *obj, int caller_fd, uint32_t cpu,
+			    bool is_traced)
+{
+	struct nfg_rec recs[REC_CNT];
+
+	runs->cnt = 0;
+	for (int i = 0; i < TRY_CNT && runs->cnt < SAMPLE_CNT; i++) {
+		const size_t cnt = record_run(obj, caller_fd, cpu, recs, &runs->took_ns[runs->cnt]);
+
+		runs->cnt += is_traced ? sample_of(&runs->samples[runs->cnt], recs, cnt) : !cnt;
+	}
+	if (!runs->cnt)
+		return 0;
+	qsort(runs->took_ns, runs->cnt, sizeof(runs->took_ns[0]), by_time);
+	return runs->took_ns[runs->cnt / 2];
+}
+
+/* Put @ids of both functions into the table of sites, and what it had into @ids. */
+static void swap_sites(struct bpfobj *obj, const struct calibrate_func funcs[2], uint16_t ids[2])
+{
+	uint16_t *table = obj->sites.func_ids;
+
+	for (int i = 0; i < 2 && attach_is_by_site(obj->plan.mode); i++) {
+		const uint64_t at = (funcs[i].addr >> NFG_SITE_SHIFT) & (NFG_SITE_CNT - 1);
+		const uint16_t old = table[at];
+
+		table[at] = ids[i];
+		ids[i] = old;
+		if (obj->sites.cookies)
+			obj->sites.cookies[CALIBRATE_ID(i)] =
+				NFG_COOKIE(CALIBRATE_ID(i), NFG_ARG_NONE, 0, 0, 0, 1, 1,
+					   NFG_RET_INT);
+	}
+}
+
+/* Links take numbers of the kernel's function graph users: see pass_fgraph_zero in kprobe.c. */
+static void pass_zero(struct fd_list *progs, const struct bpfobj *obj, const struct called *called)
+{
+	int links[END_CNT];
+
+	if (attach_is_by_site(obj->plan.mode) && bpfobj_is_fgraph_zero_due(obj) &&
+	    !attach_ends(progs, obj, called, links))
+		detach_ends(links);
+}
+
+/* On the CPU to which the caller is bound. */
+static const char *net_on_cpu(struct netcost *out, struct fd_list *progs, struct bpfobj *obj,
+			      const struct called called[2], uint32_t cpu)
+{
+	const int caller_fd = load_caller(obj);
+	int links[2][END_CNT] = { { -1, -1 }, { -1, -1 } };
+	struct runs runs = { 0 };
+	uint64_t without_ns;
+	uint64_t with_ns;
+
+	if (caller_fd < 0)
+		return "this kernel runs no program that calls " CALIBRATE_FUNC;
+	without_ns = record_runs(&runs, obj, caller_fd, cpu, false);
+	runs.cnt = 0;
+	pass_zero(progs, obj, &called[0]);
+	if (!attach_ends(progs, obj, &called[0], links[0]) &&
+	    !attach_ends(progs, obj, &called[1], links[1])) {
+		with_ns = record_runs(&runs, obj, caller_fd, cpu, true);
+		if (without_ns && with_ns > without_ns)
+			netcost_of(out, runs.samples, runs.cnt, (with_ns - without_ns) / 2);
+	}
+	detach_ends(links[1]);
+	detach_ends(links[0]);
+	close(caller_fd);
+	if (links[1][0] < 0)
+		return CALIBRATE_FUNC " or " CALIBRATE_NEXT_FUNC " cannot be traced";
+	return netcost_is_known(out) ? NULL : "measuring it was disturbed";
+}
+
+const char *calibrate_net(struct netcost *out, struct fd_list *progs, struct bpfobj *obj,
+			  const struct calibrate_func funcs[2], calibrate_link *link)
+{
+	const bool is_by_site = attach_is_by_site(obj->plan.mode);
+	cpu_set_t before[NFG_CPU_CNT / CPU_SETSIZE];
+	cpu_set_t one[NFG_CPU_CNT / CPU_SETSIZE];
+	uint16_t ids[2] = { CALIBRATE_ID(0), CALIBRATE_ID(1) };
+	struct called called[2];
+	const int cpu = sched_getcpu();
+	const char *why;
+
+	*out = (struct netcost){ 0 };
+	for (uint32_t i = 0; i < 2; i++) {
+		if (is_by_site ? !funcs[i].addr : !funcs[i].btf_id)
+			return "this kernel lacks " CALIBRATE_FUNC " or " CALIBRATE_NEXT_FUNC;
+		called[i] =
+			(struct called){ funcs[i].btf_id, funcs[i].addr, link, CALIBRATE_ID(i), 1 };
+	}
+	memset(one, 0, sizeof(one));
+	if (cpu < 0 || (uint32_t)cpu >= obj->rings.cpu_cnt ||
+	    sched_getaffinity(0, sizeof(before), before))
+		return "this process cannot be bound to a CPU";
+	CPU_SET_S((size_t)cpu, sizeof(one), one);
+	if (sched_setaffinity(0, sizeof(one), one))
+		return "this process cannot be bound to a CPU";
+	swap_sites(obj, funcs, ids);
+	why = net_on_cpu(out, progs, obj, called, (uint32_t)cpu);
+	swap_sites(obj, funcs, ids);
+	sched_setaffinity(0, sizeof(before), before);
+	return why;
 }
 
 uint32_t calibrate_clock_ps(void)

@@ -974,6 +974,29 @@ void rings_slot_cnts(const struct rings *rs, uint64_t *cnts)
 	}
 }
 
+size_t rings_restart(struct rings *rs, uint32_t cpu, struct nfg_rec *recs, size_t cap)
+{
+	struct ring_cursor *cur = &rs->cursors[cpu];
+	struct nfg_cpu *shared = cur->shared;
+	size_t cnt = 0;
+
+	cur->limit = head_of(shared);
+	while (cur->tail != cur->limit) {
+		if (!is_value(rs, cur, cur->tail)) {
+			if (cnt < cap)
+				recs[cnt] = *rings_slot_at(rs, cur, cur->tail);
+			cnt++;
+		}
+		slot_drop(rs, cur);
+	}
+	cur->tail = cur->limit = 0;
+	cur->gaps->cnt = cur->gaps->doubt_cnt = cur->gaps->unrun_cnt = 0;
+	shared->lost_full = shared->lost_depth = 0;
+	shared->head_bytes = 0;
+	shared->limit_bytes = ring_room(rs) * NFG_REC_BYTES;
+	return cnt;
+}
+
 void rings_mute(struct rings *rs, uint32_t cpu)
 {
 	rs->cursors[cpu].shared->muted = 1;

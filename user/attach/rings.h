@@ -168,6 +168,12 @@ void rings_lost(const struct rings *rs, struct loss_counts *counts);
 /* rings_slot_cnts - for each CPU, the number of slots that programs reserved or lacked so far, into @cnts[cpu_cnt]. */
 void rings_slot_cnts(const struct rings *rs, uint64_t *cnts);
 
+/*
+ * rings_restart - copy the first @cap records in the ring of @cpu, without their values, and let the ring be as it was at first:
+ * empty, and nothing lost. Only before the trace begins, on that CPU, with its gate closed. Return: how many records there were.
+ */
+size_t rings_restart(struct rings *rs, uint32_t cpu, struct nfg_rec *recs, size_t cap);
+
 /* rings_mute - stop recording on @cpu, from the next bpfobj_arm on. */
 void rings_mute(struct rings *rs, uint32_t cpu);
 

@@ -191,7 +191,7 @@ static const char *const hardirqs[] = {
 	"vp_vring_interrupt",   "skb_recv_done",        "skb_xmit_done",
 	"gic_handle_irq",       "__gic_handle_irq*",    "generic_handle_domain_irq",
 	"handle_irq_desc",      "do_handle_IPI",        "handle_percpu_devid_*",
-	"ipi_handler",          "arch_timer_handler_*",
+	"ipi_handler",          "arch_timer_handler_*", "generic_smp_call_function_*",
 };
 
 /* functions that the idle task and ksoftirqd run themselves: kernel/sched/idle.c, drivers/cpuidle, kernel/smpboot.c */
@@ -507,15 +507,16 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row)
 static int task_learn(struct calltree *ct, const struct row *row)
 {
 	struct calltask *task = calltree_task_find(ct, KEY_UNKNOWN | row->cpu);
-	uint32_t key = row->prev.tid & (KEY_UNKNOWN - 1);
+	const uint32_t tid = row->prev.tid;
+	const uint32_t key = tid ? tid & (KEY_UNKNOWN - 1) : KEY_IDLE | row->cpu;
 
-	if (!task || !row->prev.tid || calltree_task_find(ct, key))
+	if (!task || calltree_task_find(ct, key))
 		return 0;
 	hash_remove(&ct->by_key, hash_u64(task->key), task->id);
-	task->kind = CALLTASK_NORMAL;
-	task->tid = row->prev.tid;
+	task->kind = tid ? CALLTASK_NORMAL : CALLTASK_IDLE;
+	task->tid = tid;
 	task->key = key;
-	comm_set(task, row->prev.comm);
+	comm_set(task, tid ? row->prev.comm : (struct text){ "<idle>", 6 });
 	ct->last = NULL;
 	return hash_add(&ct->by_key, hash_u64(key), task->id);
 }
@@ -577,6 +578,7 @@ static void call_pop(struct calltree *ct, struct calltask *task)
 		ct->config.end(ct->config.ctx, task, call);
 	if (call->depth) {
 		call[-1].child_ns += call->has_duration ? call->duration_ns : 0;
+		call[-1].child_cost_ns += call->has_duration ? call->net.cost_ns : 0;
 		call[-1].child_end_ns = call->end_ns;
 	} else {
 		task->outer_end_ns = call->end_ns;
@@ -702,8 +704,11 @@ static int calltree_on_entry(struct calltree *ct, struct calltask *task, const s
 	call->caller = row->caller;
 	if (row->kind == ROW_LEAF) {
 		call->ret = row->ret;
-		call->is_leaf = call->has_return = call->has_duration = true;
+		call->is_leaf = call->has_return = true;
+		call->has_duration = !row->is_untimed;
+		call->is_untimed = row->is_untimed;
 		call->duration_ns = row->duration_ns;
+		call->net = row->net;
 		call->end_ns = time_ns + row->duration_ns + row->slept_ns;
 		task->last_ns = call->end_ns;
 		call_pop(ct, task);
@@ -714,11 +719,14 @@ static int calltree_on_entry(struct calltree *ct, struct calltask *task, const s
 	return call_keep(task, call, row);
 }
 
-static void set_duration(struct call *call, const struct row *row, uint64_t time_ns)
+static void set_duration(struct call *call, const struct row *row, uint64_t time_ns, bool has_time)
 {
-	if (row->lacks_duration)
+	/* without durations, times tell */
+	call->is_untimed = row->is_untimed && !(has_time && call->has_entry);
+	if (row->lacks_duration || call->is_untimed)
 		return;
 	call->duration_ns = row->duration_ns;
+	call->net = row->net;
 	call->has_duration = row->duration_ns || call->has_entry;
 	if (!row->duration_ns && call->has_entry)
 		call->duration_ns = time_ns - call->begin_ns;
@@ -775,7 +783,7 @@ static int calltree_on_return(struct calltree *ct, struct calltask *task, const 
 	call->has_return = true;
 	call->end_ns = time_ns;
 	call->ret = row->ret;
-	set_duration(call, row, time_ns);
+	set_duration(call, row, time_ns, !ct->config.lacks_time);
 	if (!call->has_entry) {
 		call->cpu = row->cpu;
 		set_begin(task, call, known_cnt > row->depth);

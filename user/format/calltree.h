@@ -37,17 +37,20 @@ struct call {
 	uint32_t cpu;              /* of the entry; of the return when there is no entry */
 	uint32_t end_cpu;          /* of the return; equals cpu if there is none */
 	uint32_t depth;
-	uint32_t user;         /* for the callback's owner; 0 when the call begins */
-	uint64_t user_ns;      /* the same */
-	bool has_entry;        /* the trace has its entry, or it is a leaf */
-	bool has_return;       /* the trace has its return, or it is a leaf */
-	bool has_duration;     /* duration_ns is known */
-	bool is_leaf;          /* nothing was traced inside; begin is not called for it */
-	uint64_t begin_ns;     /* without entry: end_ns - duration_ns, but not after its callees */
-	uint64_t end_ns;       /* without return: the last time it is known to have run */
-	uint64_t duration_ns;  /* as the tracer measured it */
-	uint64_t child_ns;     /* durations of the calls directly inside */
-	uint64_t child_end_ns; /* end of the last of them */
+	uint32_t user;          /* for the callback's owner; 0 when the call begins */
+	uint64_t user_ns;       /* the same */
+	bool has_entry;         /* the trace has its entry, or it is a leaf */
+	bool has_return;        /* the trace has its return, or it is a leaf */
+	bool has_duration;      /* duration_ns is known */
+	bool is_untimed;        /* it is not, because the trace has no durations: that is no loss */
+	bool is_leaf;           /* nothing was traced inside; begin is not called for it */
+	uint64_t begin_ns;      /* without entry: end_ns - duration_ns, but not after its callees */
+	uint64_t end_ns;        /* without return: the last time it is known to have run */
+	uint64_t duration_ns;   /* as the tracer measured it */
+	struct net_time net;    /* the same without the cost of tracing */
+	uint64_t child_ns;      /* durations of the calls directly inside */
+	uint64_t child_cost_ns; /* part of child_ns that tracing added */
+	uint64_t child_end_ns;  /* end of the last of them */
 	/* Of the entry; valid until the call's end returns. */
 	const struct value *args; /* arg_cnt of them */
 	struct text

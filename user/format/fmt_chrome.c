@@ -301,7 +301,7 @@ static void chrome_release(void *self)
 }
 
 const struct fmt_ops fmt_chrome = {
-	.traits = { .name = "chrome", .wants_process = true, .has_values = true },
+	.traits = { .name = "chrome", .wants_process = true, .has_net = true, .has_values = true },
 	.size = sizeof(struct chrome),
 	.start = chrome_start,
 	.row = chrome_row,

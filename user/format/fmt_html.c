@@ -42,7 +42,7 @@ enum record {
 	RECORD_LOST_CNT, /* all events that the trace lacks, with and without a RECORD_LOST */
 };
 
-#define RECORDS_VERSION 2
+#define RECORDS_VERSION 3
 #define RELEASE_MAX     64u
 #define NODE_MAX        128u
 
@@ -56,6 +56,7 @@ enum {
 	CALL_CALLER = 32,
 	CALL_SLEPT = 64,    /* the duration follows, because it is not end - begin */
 	CALL_SOFTIRQ = 128, /* in a softirq because of its task, not of its function */
+	CALL_NET = 256,     /* the net duration and its error follow */
 };
 
 #define RAW_BYTES 65536u
@@ -235,7 +236,8 @@ static void html_put_call(struct html *html, const struct calltask *task, const 
 				      (args.len ? CALL_ARGS : 0u) | (ret.len ? CALL_RET : 0u) |
 				      (caller.len ? CALL_CALLER : 0u) |
 				      (has_slept ? CALL_SLEPT : 0u) |
-				      (call_context_outermost(task, call) ? CALL_SOFTIRQ : 0u));
+				      (call_context_outermost(task, call) ? CALL_SOFTIRQ : 0u) |
+				      (call->net.is_known ? CALL_NET : 0u));
 	html_put_number(html, task->id);
 	html_put_number(html, call->sym ? call->sym->id + 1 : 0);
 	html_put_number(html, call->depth);
@@ -244,6 +246,10 @@ static void html_put_call(struct html *html, const struct calltask *task, const 
 	html_put_number(html, length_ns);
 	if (has_slept)
 		html_put_number(html, call->duration_ns);
+	if (call->net.is_known) {
+		html_put_number(html, call->net.ns);
+		html_put_number(html, call->net.error_ns);
+	}
 	if (args.len)
 		html_put_text(html, args);
 	if (ret.len)
@@ -416,7 +422,11 @@ void fmt_html_set_lost(void *self, uint64_t cnt)
 }
 
 const struct fmt_ops fmt_html = {
-	.traits = { .name = "html", .is_binary = true, .wants_process = true, .has_values = true },
+	.traits = { .name = "html",
+		    .is_binary = true,
+		    .wants_process = true,
+		    .has_net = true,
+		    .has_values = true },
 	.size = sizeof(struct html),
 	.start = html_start,
 	.row = html_row,

@@ -363,6 +363,7 @@ static void json_release(void *self)
 const struct fmt_ops fmt_json = {
 	.traits = { .name = "json",
 		    .wants_process = true,
+		    .has_net = true,
 		    .has_values = true,
 		    .can_be_cut = true,
 		    .is_of_tables = true,

@@ -545,6 +545,22 @@ static void otlp_put_args(struct jsonw *line, const struct fmt_value *args)
 	}
 }
 
+/* The attribute of a number. */
+static const char *otlp_number_name(const struct fmt_field *field)
+{
+	static const char *const names[][2] = {
+		{ "cpu", "cpu.logical_number" },
+		{ "net_ns", "netfgraph.net_ns" },
+		{ "net_error_ns", "netfgraph.net_error_ns" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(names[i][0], field->name))
+			return names[i][1];
+	}
+	return field->name;
+}
+
 /* The fmt_fields for which a span has no member. */
 static void put_fields(struct otlp *o, const struct calltask *task, const struct call *call)
 {
@@ -565,7 +581,7 @@ static void put_fields(struct otlp *o, const struct calltask *task, const struct
 		if (value.kind == FMT_ARGS)
 			otlp_put_args(line, &value);
 		else if (value.kind == FMT_U64)
-			otlp_int(line, "cpu.logical_number", (int64_t)value.number);
+			otlp_int(line, otlp_number_name(field), (int64_t)value.number);
 		else
 			otlp_value(line, "netfgraph.", name,
 				   value.kind == FMT_BOOL ? &no : value.values);
@@ -766,7 +782,7 @@ static void otlp_release(void *self)
 }
 
 const struct fmt_ops fmt_otlp = {
-	.traits = { .name = "otlp", .wants_process = true, .has_values = true },
+	.traits = { .name = "otlp", .wants_process = true, .has_net = true, .has_values = true },
 	.size = sizeof(struct otlp),
 	.has_frames = true,
 	.has_points = true,

@@ -843,6 +843,7 @@ const struct fmt_ops fmt_perfetto = {
 	.traits = { .name = "perfetto",
 		    .is_binary = true,
 		    .wants_process = true,
+		    .has_net = true,
 		    .has_values = true },
 	.size = sizeof(struct perfetto),
 	.has_points = true,

@@ -256,6 +256,23 @@ static void get_duration(const struct calltask *task, const struct call *call,
 		set_u64(out, call->duration_ns);
 }
 
+static void get_net(const struct calltask *task, const struct call *call, struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (call->net.is_known && !net_is_small(&call->net))
+		set_u64(out, call->net.ns);
+}
+
+static void get_net_error(const struct calltask *task, const struct call *call,
+			  struct fmt_value *out)
+{
+	(void)task;
+	*out = (struct fmt_value){ 0 };
+	if (call->net.is_known)
+		set_u64(out, call->net.error_ns);
+}
+
 static void get_cpu(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
 	(void)task;
@@ -369,6 +386,8 @@ const struct fmt_field fmt_fields[] = {
 	{ "begin_ns", FMT_SLICE, FMT_TIME, get_begin },
 	{ "end_ns", FMT_SLICE, FMT_TIME, get_end },
 	{ "duration_ns", FMT_SLICE, FMT_PLAIN, get_duration },
+	{ "net_ns", FMT_END, FMT_PLAIN, get_net },
+	{ "net_error_ns", FMT_END, FMT_PLAIN, get_net_error },
 	{ "cpu", FMT_DETAIL, FMT_PLAIN, get_cpu },
 	{ "tid", FMT_SLICE, FMT_PLAIN, get_tid },
 	{ "pid", FMT_SLICE, FMT_PLAIN, get_pid },

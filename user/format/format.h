@@ -40,6 +40,7 @@ struct format_traits {
 	const char *name;       /* as --format takes it */
 	bool is_binary;         /* not for a terminal */
 	bool wants_process;     /* rows need the process of a task, not its name alone */
+	bool has_net;           /* shows net durations beside others */
 	bool has_values;        /* shows arguments, callers and results */
 	bool lacks_comments;    /* has no place for rows that are no calls */
 	bool can_be_cut;        /* may end after any row: --max-size, --rotate */

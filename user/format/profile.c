@@ -159,6 +159,11 @@ void hist_print(const struct hist *h, struct strbuf *out)
 
 /* ---- functions and their callers ---- */
 
+static uint64_t stat_call_cnt(const struct func_stat *stat)
+{
+	return stat->hist.cnt + stat->untimed_cnt;
+}
+
 static uint32_t profile_func_of(const struct call *call)
 {
 	return call->sym ? call->sym->id + 1 : 0;
@@ -188,15 +193,17 @@ static struct caller_stat *caller_stat(struct profile *p, uint32_t func, uint32_
 	return &p->callers[p->caller_cnt++];
 }
 
+/* @duration_ns: of all these calls; NULL: the trace has no durations. */
 static int profile_add_caller(struct profile *p, uint32_t func, uint32_t caller, uint64_t call_cnt,
-			      uint64_t duration_ns)
+			      const uint64_t *duration_ns)
 {
 	struct caller_stat *stat = caller_stat(p, func, caller);
 
 	if (!stat)
 		return -ENOMEM;
 	stat->call_cnt += call_cnt;
-	stat->duration_ns += duration_ns;
+	stat->is_timed |= duration_ns != NULL;
+	stat->duration_ns += duration_ns ? *duration_ns : 0;
 	return 0;
 }
 
@@ -204,7 +211,8 @@ static void count_caller(struct profile *p, const struct call *call)
 {
 	uint32_t caller = call->depth ? profile_func_of(call - 1) : OUTERMOST;
 
-	if (profile_add_caller(p, profile_func_of(call), caller, 1, call->duration_ns))
+	if (profile_add_caller(p, profile_func_of(call), caller, 1,
+			       call->has_duration ? &call->duration_ns : NULL))
 		p->failed = true;
 }
 
@@ -225,12 +233,27 @@ static struct call *same_around(const struct calltask *task, const struct call *
 static void add_total(const struct calltask *task, const struct call *call, struct func_stat *stat)
 {
 	uint64_t known_ns = call->has_duration ? call->duration_ns : call->user_ns;
-	struct call *around = same_around(task, call);
+	/* functions without a name are not the same one */
+	struct call *around = call->sym ? same_around(task, call) : NULL;
 
 	if (around)
 		around->user_ns += known_ns;
 	else
 		stat->total_ns += known_ns;
+	if (around || !call->net.is_known)
+		return;
+	stat->total_cost_ns += call->net.cost_ns;
+	stat->total_error_ns += call->net.error_ns;
+}
+
+/* What is left of a call's cost when that of the calls inside is taken off: its own, and what it pays for them. */
+static void add_self_cost(const struct call *call, struct func_stat *stat)
+{
+	if (!call->net.is_known)
+		return;
+	stat->net_cnt++;
+	if (call->net.cost_ns > call->child_cost_ns)
+		stat->self_cost_ns += call->net.cost_ns - call->child_cost_ns;
 }
 
 static void profile_on_end(void *ctx, struct calltask *task, struct call *call)
@@ -243,6 +266,12 @@ static void profile_on_end(void *ctx, struct calltask *task, struct call *call)
 		return;
 	}
 	add_total(task, call, stat);
+	if (call->has_entry && call->has_return && call->is_untimed) {
+		stat->untimed_cnt++;
+		if (p->config.has_callers)
+			count_caller(p, call);
+		return;
+	}
 	if (!call->has_return || !call->has_duration) {
 		p->partial_cnt += call->has_entry;
 		p->stray_cnt += !call->has_entry;
@@ -252,7 +281,10 @@ static void profile_on_end(void *ctx, struct calltask *task, struct call *call)
 		p->failed = true;
 		return;
 	}
+	if (p->config.has_net_median && call->net.is_known)
+		p->failed |= hist_add(&stat->net_hist, call->net.ns) != 0;
 	stat->self_ns += call_self_ns(call);
+	add_self_cost(call, stat);
 	if (p->config.has_callers)
 		count_caller(p, call);
 }
@@ -284,8 +316,10 @@ void profile_free(struct profile *p)
 	if (!p)
 		return;
 	calltree_free(p->tree);
-	for (uint32_t i = 0; i < p->func_cap; i++)
+	for (uint32_t i = 0; i < p->func_cap; i++) {
 		hist_release(&p->funcs[i].hist);
+		hist_release(&p->funcs[i].net_hist);
+	}
 	free(p->funcs);
 	free(p->callers);
 	hash_release(&p->caller_idx);
@@ -307,7 +341,11 @@ void profile_restart(struct profile *p)
 	for (size_t i = 0; i < p->func_cap; i++) {
 		p->funcs[i].total_ns = 0;
 		p->funcs[i].self_ns = 0;
+		p->funcs[i].total_cost_ns = p->funcs[i].total_error_ns = 0;
+		p->funcs[i].self_cost_ns = p->funcs[i].net_cnt = 0;
+		p->funcs[i].untimed_cnt = 0;
 		hist_clear(&p->funcs[i].hist);
+		hist_clear(&p->funcs[i].net_hist);
 	}
 	p->caller_cnt = 0;
 	hash_clear(&p->caller_idx);
@@ -357,7 +395,7 @@ int profile_put_caller(struct profile *p, uint32_t func, uint32_t caller, uint64
 {
 	if (!p->config.has_callers || !call_cnt)
 		return 0;
-	return profile_add_caller(p, func, caller, call_cnt, duration_ns);
+	return profile_add_caller(p, func, caller, call_cnt, &duration_ns);
 }
 
 void profile_put_partial(struct profile *p, uint64_t call_cnt)
@@ -382,6 +420,31 @@ uint64_t profile_stray_cnt(const struct profile *p)
 
 /* ---- results ---- */
 
+static uint64_t net_of(uint64_t ns, uint64_t cost_ns)
+{
+	return ns > cost_ns ? ns - cost_ns : 0;
+}
+
+/* The error of each cost is the same part of it. */
+static void put_net(const struct func_stat *stat, struct profile_func *out)
+{
+	out->net_total_ns = net_of(stat->total_ns, stat->total_cost_ns);
+	out->net_self_ns = net_of(stat->self_ns, stat->self_cost_ns);
+	out->net_total_error_ns = stat->total_error_ns;
+	if (stat->total_cost_ns)
+		out->net_self_error_ns =
+			(uint64_t)((double)stat->total_error_ns * (double)stat->self_cost_ns /
+				   (double)stat->total_cost_ns) +
+			1;
+	out->has_net_total = out->net_total_ns >= out->net_total_error_ns;
+	out->has_net_self = out->net_self_ns >= out->net_self_error_ns;
+	if (!stat->net_hist.cnt)
+		return;
+	out->net_p50_ns = hist_percentile(&stat->net_hist, 50);
+	out->net_p50_error_ns = stat->total_error_ns / stat->net_cnt;
+	out->has_net_p50 = out->net_p50_ns >= out->net_p50_error_ns;
+}
+
 void profile_func_at(const struct profile *p, uint32_t func, struct profile_func *out)
 {
 	const struct func_stat *stat = &p->funcs[func];
@@ -391,7 +454,9 @@ void profile_func_at(const struct profile *p, uint32_t func, struct profile_func
 	*out = (struct profile_func){
 		.name = sym ? sym->name : (struct text){ "", 0 },
 		.module = sym ? sym->module : (struct text){ "", 0 },
-		.call_cnt = h->cnt,
+		.call_cnt = stat_call_cnt(stat),
+		.timed_cnt = h->cnt,
+		.knows_total = h->cnt || !stat->untimed_cnt,
 		.total_ns = stat->total_ns,
 		.self_ns = stat->self_ns,
 		.min_ns = h->min,
@@ -400,6 +465,17 @@ void profile_func_at(const struct profile *p, uint32_t func, struct profile_func
 		.p99_ns = hist_percentile(h, 99),
 		.max_ns = h->max,
 	};
+	if (h->cnt && stat->net_cnt == h->cnt)
+		put_net(stat, out);
+}
+
+bool profile_has_net(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->func_cap; i++) {
+		if (p->funcs[i].net_cnt)
+			return true;
+	}
+	return false;
 }
 
 uint32_t profile_func_cnt(const struct profile *p)
@@ -407,14 +483,14 @@ uint32_t profile_func_cnt(const struct profile *p)
 	uint32_t cnt = 0;
 
 	for (uint32_t i = 0; i < p->func_cap; i++)
-		cnt += p->funcs[i].hist.cnt > 0;
+		cnt += stat_call_cnt(&p->funcs[i]) > 0;
 	return cnt;
 }
 
 void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func *out)
 {
 	for (uint32_t i = 0; i < p->func_cap; i++) {
-		if (p->funcs[i].hist.cnt && !idx--) {
+		if (stat_call_cnt(&p->funcs[i]) && !idx--) {
 			profile_func_at(p, i, out);
 			return;
 		}
@@ -424,17 +500,61 @@ void profile_func_get(const struct profile *p, uint32_t idx, struct profile_func
 
 #define COUNT(member) COLUMN_AT(struct profile_func, member)
 #define NS(member)    COLUMN_AS(CELL_NS, struct profile_func, member)
-#define OF_CALLS      .needs = offsetof(struct profile_func, call_cnt)
+#define OF_CALLS      .needs = offsetof(struct profile_func, timed_cnt)
+#define OF_TIMES      .needs = offsetof(struct profile_func, knows_total)
 
 const struct profile_column profile_columns[PROFILE_COLUMN_CNT] = {
 	{ { "count", "COUNT", COUNT(call_cnt), 10 }, "count", PROFILE_BY_COUNT },
-	{ { "total_ns", "TOTAL us", NS(total_ns), 14 }, "total", PROFILE_BY_TOTAL },
-	{ { "self_ns", "SELF us", NS(self_ns), 14 }, "self", PROFILE_BY_SELF },
+	{ { "total_ns", "TOTAL us", NS(total_ns), 14, OF_TIMES }, "total", PROFILE_BY_TOTAL },
+	{ { "self_ns", "SELF us", NS(self_ns), 14, OF_TIMES }, "self", PROFILE_BY_SELF },
 	{ { "min_ns", NS(min_ns), OF_CALLS }, "min", PROFILE_SORT_CNT },
 	{ { "avg_ns", "AVG us", NS(avg_ns), 12, OF_CALLS }, "avg", PROFILE_BY_AVG },
 	{ { "p50_ns", "P50 us", NS(p50_ns), 12, OF_CALLS }, "p50", PROFILE_BY_P50 },
 	{ { "p99_ns", "P99 us", NS(p99_ns), 12, OF_CALLS }, "p99", PROFILE_BY_P99 },
 	{ { "max_ns", "MAX us", NS(max_ns), 12, OF_CALLS }, "max", PROFILE_BY_MAX },
+};
+
+static void net_put(struct strbuf *out, uint64_t ns, uint64_t error_ns)
+{
+	if (!error_ns) {
+		strbuf_char(out, '-');
+		return;
+	}
+	strbuf_str(out, ns < error_ns ? "<" : "");
+	us_put(out, ns < error_ns ? error_ns : ns);
+}
+
+static void net_total_put(struct strbuf *out, const void *row)
+{
+	const struct profile_func *f = row;
+
+	net_put(out, f->net_total_ns, f->net_total_error_ns);
+}
+
+static void net_self_put(struct strbuf *out, const void *row)
+{
+	const struct profile_func *f = row;
+
+	net_put(out, f->net_self_ns, f->net_self_error_ns);
+}
+
+#define NET(member, known) NS(member), .needs = offsetof(struct profile_func, known)
+
+const struct profile_column profile_net_columns[PROFILE_NET_COLUMN_CNT] = {
+	{ { "net_total_ns", "NET us", NET(net_total_ns, has_net_total), .width = 14,
+	    .put = net_total_put },
+	  "net",
+	  PROFILE_BY_NET },
+	{ { "net_total_error_ns", NET(net_total_error_ns, net_total_error_ns) },
+	  "net-error",
+	  PROFILE_SORT_CNT },
+	{ { "net_self_ns", "NET SELF us", NET(net_self_ns, has_net_self), .width = 14,
+	    .put = net_self_put },
+	  "net-self",
+	  PROFILE_BY_NET_SELF },
+	{ { "net_self_error_ns", NET(net_self_error_ns, net_self_error_ns) },
+	  "net-self-error",
+	  PROFILE_SORT_CNT },
 };
 
 const struct column profile_name_columns[2] = {
@@ -448,6 +568,10 @@ const struct profile_column *profile_column_of(enum profile_sort sort)
 		if (profile_columns[i].sort == sort)
 			return &profile_columns[i];
 	}
+	for (size_t i = 0; i < PROFILE_NET_COLUMN_CNT; i++) {
+		if (profile_net_columns[i].sort == sort)
+			return &profile_net_columns[i];
+	}
 	return NULL;
 }
 
@@ -455,7 +579,7 @@ const char *profile_sort_name(enum profile_sort sort)
 {
 	const struct profile_column *number = profile_column_of(sort);
 
-	return number ? number->name : "name";
+	return number ? number->name : sort == PROFILE_BY_BYTES ? "bytes" : "name";
 }
 
 int profile_sort_by_name(const char *name, enum profile_sort *out)
@@ -512,7 +636,7 @@ static struct table_row *sorted_funcs(const struct profile *p, enum profile_sort
 	if (!rows)
 		return NULL;
 	for (uint32_t i = 0; i < p->func_cap; i++) {
-		if (!p->funcs[i].hist.cnt)
+		if (!stat_call_cnt(&p->funcs[i]))
 			continue;
 		rows[cnt].func = i;
 		rows[cnt].sort = profile_column_of(sort);
@@ -600,7 +724,7 @@ bool profile_has(const struct profile *p, const char *pattern)
 	struct profile_func f;
 
 	for (uint32_t i = 0; i < p->func_cap; i++) {
-		if (!p->funcs[i].hist.cnt)
+		if (!stat_call_cnt(&p->funcs[i]))
 			continue;
 		profile_func_at(p, i, &f);
 		if (profile_name_matches(pattern, f.name))
@@ -615,7 +739,7 @@ int printing_begin(struct printing *pr, const struct profile *p, const struct pr
 {
 	int err;
 
-	*pr = (struct printing){ .p = p, .view = view };
+	*pr = (struct printing){ .p = p, .view = view, .has_net = profile_has_net(p) };
 	pr->rows = sorted_funcs(p, view->sort, &pr->row_cnt);
 	err = pr->rows ? 0 : -ENOMEM;
 	if (!err)

@@ -28,15 +28,19 @@ enum profile_sort {
 	PROFILE_BY_P50,
 	PROFILE_BY_P99,
 	PROFILE_BY_MAX,
+	PROFILE_BY_NET,
+	PROFILE_BY_NET_SELF,
+	PROFILE_BY_BYTES, /* of tables by key (keytable.h) alone */
 	PROFILE_BY_NAME,
 	PROFILE_SORT_CNT,
 };
 
 /* Their names, for the help of --sort. */
-#define PROFILE_SORT_NAMES "total, self, count, avg, p50, p99, max or name"
+#define PROFILE_SORT_NAMES "total, self, count, avg, p50, p99, max, net, net-self, bytes or name"
 
 struct profile_config {
-	bool has_callers; /* keep pairs of caller and function, too */
+	bool has_callers;    /* keep pairs of caller and function, too */
+	bool has_net_median; /* keep what makes profile_func.net_p50_ns */
 	/* what rows from text lack */
 	bool lacks_time;
 	bool lacks_task;
@@ -47,6 +51,8 @@ struct profile_func {
 	struct text name;   /* empty: closing braces without name and entry */
 	struct text module; /* len 0: built in */
 	uint64_t call_cnt;
+	uint64_t timed_cnt;   /* of these, those with a duration */
+	uint64_t knows_total; /* 0: the trace has no durations */
 	uint64_t total_ns;
 	uint64_t self_ns;
 	uint64_t min_ns;
@@ -54,6 +60,19 @@ struct profile_func {
 	uint64_t p50_ns;
 	uint64_t p99_ns;
 	uint64_t max_ns;
+	/* total_ns and self_ns without what tracing added; 0 if they would be negative */
+	uint64_t net_total_ns;
+	uint64_t net_self_ns;
+	/* by how much each of them may be wrong; 0: not known */
+	uint64_t net_total_error_ns;
+	uint64_t net_self_error_ns;
+	/* the same of single calls: the median, and by how much it may be wrong in the mean */
+	uint64_t net_p50_ns;
+	uint64_t net_p50_error_ns;
+	/* 1: known, and not less than its error; else 0 */
+	uint64_t has_net_total;
+	uint64_t has_net_self;
+	uint64_t has_net_p50;
 };
 
 /* A number of a function: a column of the tables, and what they can be sorted by. */
@@ -68,6 +87,11 @@ struct profile_column {
 
 /* In the order of the columns. */
 extern const struct profile_column profile_columns[PROFILE_COLUMN_CNT];
+
+#define PROFILE_NET_COLUMN_CNT 4
+
+/* The same for net durations, which follow; as text only where they are known. */
+extern const struct profile_column profile_net_columns[PROFILE_NET_COLUMN_CNT];
 
 /* The columns of a function's name and module in data. */
 extern const struct column profile_name_columns[2];
@@ -84,7 +108,7 @@ static inline uint64_t profile_column_get(const struct profile_column *number,
 /* profile_column_is_of_calls - whether it is of single calls: unknown without any. */
 static inline bool profile_column_is_of_calls(const struct profile_column *number)
 {
-	return number->column.needs;
+	return number->column.needs == offsetof(struct profile_func, timed_cnt);
 }
 
 /* profile_new - Return: 0 or -ENOMEM. Caller frees with profile_free. */
@@ -167,6 +191,9 @@ struct profile_view {
 int profile_print_latency(const struct profile *p, const char *pattern,
 			  const struct profile_view *view, struct strbuf *out);
 
+/* profile_has_net - whether net durations of any call are known. */
+bool profile_has_net(const struct profile *p);
+
 /* profile_has - whether a called function matches the glob @pattern. */
 bool profile_has(const struct profile *p, const char *pattern);
 
@@ -228,6 +255,7 @@ struct printing {
 	uint32_t row_cnt;
 	struct pairs callers;
 	struct pairs callees;
+	bool has_net; /* profile_has_net */
 };
 
 /* printing_begin - Return: 0 or -ENOMEM; call printing_end in both cases. @p and @view are borrowed until then. */

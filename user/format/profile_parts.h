@@ -12,7 +12,14 @@
 struct func_stat {
 	uint64_t total_ns;
 	uint64_t self_ns;
+	/* what tracing added to them, and how wrong that may be */
+	uint64_t total_cost_ns;
+	uint64_t total_error_ns;
+	uint64_t self_cost_ns;
+	uint64_t net_cnt; /* calls of which it is known */
 	struct hist hist;
+	struct hist net_hist; /* with profile_config.has_net_median: of net durations */
+	uint64_t untimed_cnt; /* calls of a trace without durations, in nothing else */
 };
 
 struct caller_stat {
@@ -20,6 +27,7 @@ struct caller_stat {
 	uint32_t caller; /* OUTERMOST: none */
 	uint64_t call_cnt;
 	uint64_t duration_ns;
+	bool is_timed; /* false: the trace has no durations */
 };
 
 struct profile {

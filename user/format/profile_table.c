@@ -28,8 +28,12 @@ static void table_put_pair(const struct profile *p, const struct pairs *pairs,
 
 	if (other != OUTERMOST)
 		profile_func_at(p, other, &f);
-	strbuf_printf(out, "%10" PRIu64 " %10" PRIu64 ".%03" PRIu64, pair->call_cnt,
-		      pair->duration_ns / 1000, pair->duration_ns % 1000);
+	strbuf_printf(out, "%10" PRIu64, pair->call_cnt);
+	if (pair->is_timed)
+		strbuf_printf(out, " %10" PRIu64 ".%03" PRIu64, pair->duration_ns / 1000,
+			      pair->duration_ns % 1000);
+	else
+		strbuf_printf(out, " %14s", "-");
 	if (out->len - mark < column)
 		strbuf_fill(out, ' ', column - (out->len - mark));
 	strbuf_str(out, pairs->is_by_caller ? "-> " : "<- ");
@@ -38,6 +42,7 @@ static void table_put_pair(const struct profile *p, const struct pairs *pairs,
 }
 
 #define PAIR_COLUMN         94 /* the column of functions in the table */
+#define NET_COLUMNS         30 /* how much further it is with net durations */
 #define LATENCY_PAIR_COLUMN 27
 
 static void profile_print_put_pairs(const struct profile *p, const struct pairs *pairs,
@@ -68,11 +73,22 @@ static void table_put_latency(const struct profile *p, const struct table_row *r
 
 	put_func_name(out, f->name, f->module);
 	strbuf_printf(out, ": %" PRIu64 " %s", f->call_cnt, plural(f->call_cnt, "call", "calls"));
+	if (!f->timed_cnt) {
+		strbuf_str(out, ", of unknown duration\n");
+		return;
+	}
 	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
 		if (!profile_column_is_of_calls(&profile_columns[i]))
 			continue;
 		strbuf_printf(out, ", %s ", profile_columns[i].name);
 		us_put(out, profile_column_get(&profile_columns[i], f));
+		strbuf_str(out, " us");
+	}
+	if (f->net_total_error_ns) {
+		strbuf_str(out, ", net avg ");
+		strbuf_str(out, f->has_net_total ? "" : "<");
+		us_put(out,
+		       (f->has_net_total ? f->net_total_ns : f->net_total_error_ns) / f->call_cnt);
 		strbuf_str(out, " us");
 	}
 	strbuf_str(out, "; in ns:\n");
@@ -122,7 +138,10 @@ static void profile_data_put_pairs(const struct profile *p, const struct pairs *
 		jsonw_key(out, "count");
 		jsonw_u64(out, first[i].call_cnt);
 		jsonw_key(out, "total_ns");
-		jsonw_u64(out, first[i].duration_ns);
+		if (first[i].is_timed)
+			jsonw_u64(out, first[i].duration_ns);
+		else
+			jsonw_null(out);
 		jsonw_key(out, "func");
 		jsonw_known(out, f.name);
 		jsonw_key(out, "module");
@@ -176,6 +195,7 @@ static void table_put_row(const struct printing *pr, const struct table_row *row
 			  const struct profile_origin *begin, struct tablew *w)
 {
 	const struct profile_func *f = row ? &row->f : NULL;
+	const bool has_net = w->form != TABLE_TEXT || pr->has_net;
 
 	tablew_open(w, begin->table, 1);
 	for (size_t i = 0; i < 3; i++)
@@ -184,6 +204,8 @@ static void table_put_row(const struct printing *pr, const struct table_row *row
 		tablew_cell(w, &profile_name_columns[i], f);
 	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++)
 		tablew_cell(w, &profile_columns[i].column, f);
+	for (size_t i = 0; i < PROFILE_NET_COLUMN_CNT && has_net; i++)
+		tablew_cell(w, &profile_net_columns[i].column, f);
 	tablew_cell(w, &func_column, f);
 	if (row && printing_has_callers(pr, row))
 		profile_data_put_pairs(pr->p, &pr->callers, row->func, "callers", w);
@@ -193,7 +215,7 @@ static void table_put_row(const struct printing *pr, const struct table_row *row
 		profile_data_put_histogram(&pr->p->funcs[row->func].hist, w);
 	tablew_close(w);
 	if (row && w->form == TABLE_TEXT)
-		table_put_edges(pr, row, PAIR_COLUMN, w->out);
+		table_put_edges(pr, row, PAIR_COLUMN + (has_net ? NET_COLUMNS : 0), w->out);
 }
 
 int profile_put_table(const struct profile *p, const struct profile_view *view,

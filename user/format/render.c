@@ -513,20 +513,36 @@ static char *render_put_number(char *p, uint64_t duration_ns)
 	return len < NUMBER_WIDTH + 1 ? put_blanks(p, NUMBER_WIDTH + 1 - len) : p;
 }
 
-static char *render_put_duration(char *p, const struct render *r, uint64_t duration_ns)
+static char *put_no_duration(char *p, const struct render *r)
+{
+	return r->columns.duration ? PUT_LITERAL(p, "              |  ") : p;
+}
+
+/* @mark: instead of that of @duration_ns; 0: none. */
+static char *put_marked(char *p, const struct render *r, uint64_t duration_ns, char mark)
 {
 	if (!r->columns.duration)
 		return p;
-	*p++ = r->columns.overhead ? render_mark(duration_ns) : ' ';
+	if (mark)
+		*p++ = mark;
+	else
+		*p++ = r->columns.overhead ? render_mark(duration_ns) : ' ';
 	*p++ = ' ';
 	p = duration_ns < SHORT_MAX_NS ? put_short_number(p, (uint32_t)duration_ns)
 				       : render_put_number(p, duration_ns);
 	return PUT_LITERAL(p, "|  ");
 }
 
-static char *put_no_duration(char *p, const struct render *r)
+/* A net duration below its error is not known: it is less than that. */
+static char *render_put_duration(char *p, const struct render *r, const struct row *row)
 {
-	return r->columns.duration ? PUT_LITERAL(p, "              |  ") : p;
+	if (!r->columns.net)
+		return put_marked(p, r, row->duration_ns, row->is_below ? '<' : 0);
+	if (!row->net.is_known)
+		return put_no_duration(p, r);
+	if (net_is_small(&row->net))
+		return put_marked(p, r, row->net.error_ns, '<');
+	return put_marked(p, r, row->net.ns, 0);
 }
 
 /* ---- after the columns ---- */
@@ -584,7 +600,8 @@ static char *render_put_return(char *p, const struct render *r, const struct row
 {
 	p = put_blanks(p, (size_t)row->depth * INDENT);
 	*p++ = '}';
-	if (!row->is_named && !r->columns.tail)
+	/* a text may lack the name, which the kernel knows */
+	if ((!row->is_named && !r->columns.tail) || !row->name.len)
 		return p;
 	p = PUT_LITERAL(p, " /* ");
 	p = render_put_func(p, row);
@@ -610,6 +627,8 @@ static char *put_banner(char *p, const struct render *r, const struct row *row)
 
 static char *render_put_lost(char *p, const struct row *row)
 {
+	if (row->text.len)
+		return render_put_text(p, row->text);
 	p = PUT_LITERAL(p, "CPU:");
 	p = render_put_u64(p, row->cpu);
 	p = PUT_LITERAL(p, " [LOST ");
@@ -723,13 +742,12 @@ static char *render_put_row(char *p, struct render *r, const struct row *row)
 		p = render_put_call(p, row, " {", 2);
 		break;
 	case ROW_LEAF:
-		p = render_put_duration(put_prologue(p, r, row), r, row->duration_ns);
+		p = render_put_duration(put_prologue(p, r, row), r, row);
 		p = render_put_call(p, row, ";", 1);
 		break;
 	case ROW_RETURN:
 		p = put_prologue(p, r, row);
-		p = row->lacks_duration ? put_no_duration(p, r)
-					: render_put_duration(p, r, row->duration_ns);
+		p = row->lacks_duration ? put_no_duration(p, r) : render_put_duration(p, r, row);
 		p = render_put_return(p, r, row);
 		break;
 	case ROW_COMMENT:

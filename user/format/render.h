@@ -12,6 +12,7 @@ struct render_columns {
 	bool duration;
 	bool overhead;
 	bool tail;
+	bool net;     /* the DURATION column has row.net */
 	bool latency; /* the irq/preempt flags column; only from trace text */
 };
 

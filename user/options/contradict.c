@@ -337,7 +337,7 @@ static bool lists_funcs(const struct opts *opts)
 /* Contradictions that no rule of names can express. */
 static const char *special_contradiction(struct opts *opts)
 {
-	static char why[100];
+	static char why[120];
 	const char *lacking;
 
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
@@ -357,6 +357,14 @@ static const char *special_contradiction(struct opts *opts)
 		return "--source needs --graph-opts stack or retaddr";
 	if (opts->ring_bytes && opts->disk_bytes && opts->disk_bytes < opts->ring_bytes)
 		return "--max-disk must be at least --ring: a recording may be that large";
+	lacking = opts->columns.net ? wants_net_of_part(opts) : NULL;
+	if (lacking) {
+		snprintf(
+			why, sizeof(why),
+			"--graph-opts net and %s exclude each other: calls left out would be taken for time",
+			lacking);
+		return why;
+	}
 	if (opts->is_total_time && opts->format != FORMAT_FOLDED)
 		return "--total-time belongs to --format folded";
 	return opts->input_path ? NULL : comm_contradiction(opts);

@@ -60,6 +60,8 @@ const struct graph_opt_def graph_opt_defs[] = {
 	{ "duration", offsetof(struct opts, columns.duration), true, "the DURATION column" },
 	{ "overhead", offsetof(struct opts, columns.overhead), true,
 	  "a mark before long durations: + 10 us, ! 100 us, # 1 ms, * 10 ms, @ 100 ms, $ 1 s" },
+	{ "net", offsetof(struct opts, columns.net), false,
+	  "durations without what tracing added to them; < 0.012 us: less than can be told" },
 	{ "tail", offsetof(struct opts, columns.tail), false, "the function's name after every }" },
 	{ "irqs", offsetof(struct opts, irqs), true, "calls made in hardware interrupts" },
 	{ "args", offsetof(struct opts, has_args), false, "arguments: tcp_v4_rcv(skb=0x...)" },

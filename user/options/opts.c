@@ -544,6 +544,30 @@ bool lacks_reasons(const struct opts *opts)
 	return has_drops && !(wants_values(opts) & NFG_WANT_ARGS);
 }
 
+const char *wants_net_of_part(const struct opts *opts)
+{
+	if (opts->nograph_funcs.cnt)
+		return "-g";
+	if (!opts->input_path)
+		return NULL;
+	return opts->trace_funcs.cnt     ? "-T on a file"
+	       : opts->notrace_funcs.cnt ? "-N on a file"
+	       : opts->has_cpus          ? "-C on a file"
+					 : NULL;
+}
+
+bool wants_net(const struct opts *opts, bool sums_up)
+{
+	if (wants_net_of_part(opts) || sums_up || opts->latency_by != LATENCY_BY_FUNCTION ||
+	    opts->format == FORMAT_METRICS)
+		return false;
+	if (opts->verb == VERB_TRACE)
+		return opts->format == FORMAT_TEXT ? opts->columns.net
+						   : format_traits(opts->format)->has_net;
+	return opts->verb == VERB_RECORD || opts->verb == VERB_PROFILE ||
+	       opts->verb == VERB_LATENCY;
+}
+
 struct details_want wants_details(const struct opts *opts)
 {
 	return (struct details_want){

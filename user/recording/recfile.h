@@ -11,6 +11,7 @@
 #include "trace/functab.h"
 #include "trace/limits.h"
 #include "trace/loss.h"
+#include "trace/netcost.h"
 #include "trace/row.h"
 #include "trace/row.h"
 #include "trace/values.h"
@@ -24,7 +25,7 @@
 #define RECFILE_FIRST_BYTE    0x89 /* no text begins with it */
 #define RECFILE_VERSION_MAJOR 1    /* readers refuse any other */
 /* A higher minor version may have chunks that older readers skip. */
-#define RECFILE_VERSION_MINOR 11
+#define RECFILE_VERSION_MINOR 12
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
@@ -63,10 +64,11 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 
 /* How the recording was made; since 1.4. Strings are cut to fit, and NUL-terminated. */
 struct recfile_made {
-	uint32_t shown;     /* RECFILE_SHOWS_* */
-	char node[128];     /* the host: --host or uname -n */
-	char attach[128];   /* how programs were attached */
-	char options[4096]; /* the recorder's command line, quoted for a shell, without COMMAND */
+	uint32_t shown;      /* RECFILE_SHOWS_* */
+	char node[128];      /* the host: --host or uname -n */
+	char attach[128];    /* how programs were attached */
+	char options[4096];  /* the recorder's command line, quoted for a shell, without COMMAND */
+	struct netcost cost; /* of the recorded calls; since 1.12 */
 	uint64_t
 		begin_mono_ns; /* for the writer: when tracing began; 0: now. The file stores it in the host's facts */
 };

@@ -574,6 +574,9 @@ static int read_made(struct recfile_reader *r, struct span s, uint32_t seq,
 	    !take_string(&s, made->options, sizeof(made->options)))
 		return recread_damaged(r, "the facts of the recorder are cut");
 	made->shown = head.shown;
+	/* up to 1.10 at most seven zeros follow */
+	if (!recread_take(&s, &made->cost, sizeof(made->cost)))
+		made->cost = (struct netcost){ 0 };
 	item->kind = RECFILE_MADE;
 	item->made = made;
 	return 0;

@@ -669,6 +669,7 @@ int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *mad
 	struct {
 		struct chunk_head head;
 		struct made_head made;
+		/* and its cost */
 		char strings[sizeof(*made) + MADE_STRINGS_CNT * sizeof(uint16_t) + 8];
 	} out = { .made.shown = made->shown };
 	char *end = out.strings;
@@ -676,6 +677,8 @@ int recfile_writer_made(struct recfile_writer *w, const struct recfile_made *mad
 	end = put_string(end, made->node);
 	end = put_string(end, made->attach);
 	end = put_string(end, made->options);
+	memcpy(end, &made->cost, sizeof(made->cost));
+	end += sizeof(made->cost);
 	return w->err ? w->err
 		      : recwrite_chunk(w, &out.head, CHUNK_MADE, (size_t)(end - (char *)&out.made));
 }

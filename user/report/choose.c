@@ -1053,7 +1053,10 @@ static int starts_choose(struct choose_events *ch)
 		memcpy(ch->functab.funcs, functab->funcs, bytes);
 	ch->functab.cnt = functab->cnt;
 	err = filter_check(ch);
-	return err ? err : start_setup_new(&ch->starts, &ch->kinds, ch->config.opts, &ch->functab);
+	if (err)
+		return err;
+	return start_setup_new(&ch->starts, &ch->kinds, ch->config.opts, &ch->functab,
+			       ch->config.cost);
 }
 
 int choose_events_new(struct choose_events **out, const struct choose_events_config *config)

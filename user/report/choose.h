@@ -70,6 +70,7 @@ struct choose_events_config {
 	const struct pointtab *points; /* the same */
 	const struct details *details; /* values, for --errors-only and --filter; may be NULL */
 	const char *path;              /* of the recording, for messages */
+	const struct netcost *cost;    /* of its calls; may be NULL */
 	/* The name of a task at @time_ns, for --comm. */
 	struct text (*comm)(void *ctx, uint32_t tid, uint64_t time_ns);
 	void *comm_ctx;

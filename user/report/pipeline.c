@@ -254,6 +254,7 @@ static int make_stages(struct pipeline *pl)
 		.points = config->points,
 		.cpu_cnt = config->cpu_cnt,
 		.depth_max = config->depth_max,
+		.cost = config->cost,
 		.emit = on_row,
 		.ctx = pl,
 	};
@@ -610,9 +611,10 @@ void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *fu
 }
 
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
-		    struct functab *functab)
+		    struct functab *functab, const struct netcost *cost)
 {
 	struct starts_config config = {
+		.cost = opts->columns.net ? cost : NULL,
 		.func_cnt = functab_max(functab),
 		.has_starts = selector_of(opts, SELECTS_BY_STARTS),
 		.want = opts->starts,

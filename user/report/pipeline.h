@@ -44,6 +44,7 @@ struct pipeline_config {
 	const struct functab *functab; /* NULL: only rows come, no events */
 	const struct pointtab *points; /* NULL: no tracepoints */
 	uint32_t cpu_cnt;              /* of the events */
+	const struct netcost *cost;    /* for net durations, once it is known; NULL: none */
 	uint32_t depth_max;            /* calls deeper than this make no row; 0: no limit */
 	bool holds_packets;            /* some events are EVENT_TREE_UNSURE */
 	struct gate gate;
@@ -150,11 +151,11 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
  * start_setup_new - set up -G, -g, --preset, --packet, --slower-than, --errors-only and --filter.
  *
  * Sets is_start of each start function in @functab. *kinds: the kind of each function, read by *out. Both are
- * unchanged if none of the options is given. Return: 0 or -ENOMEM. Caller frees *out with starts_free, then *kinds
- * with free.
+ * unchanged if none of the options is given. @cost: of a call, for --slower-than with --graph-opts net; borrowed.
+ * Return: 0 or -ENOMEM. Caller frees *out with starts_free, then *kinds with free.
  */
 int start_setup_new(struct starts **out, uint8_t **kinds, const struct opts *opts,
-		    struct functab *functab);
+		    struct functab *functab, const struct netcost *cost);
 
 /* start_setup_add - set *kinds and is_start of the functions that were added to @functab, from @first on. */
 void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab,

@@ -142,6 +142,7 @@ struct recording {
 	char node[128]; /* of --host or of the file; "": neither says */
 	bool has_made;  /* the file has its options */
 	uint32_t shown; /* RECFILE_SHOWS_*, or 0 without has_made */
+	struct netcost cost;          /* of its calls */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
 	uint64_t last_ns;             /* the time of the last event */
@@ -179,6 +180,7 @@ static int replayrec_choice_begin(struct recording *rec)
 		.points = recfile_reader_points(rec->reader),
 		.details = rec->config->details,
 		.path = rec->config->path,
+		.cost = &rec->cost,
 		.comm = report_comm_of,
 		.comm_ctx = rec,
 	};
@@ -236,6 +238,7 @@ static int on_host(struct recording *rec)
 		.points = recfile_reader_points(rec->reader),
 		.cpu_cnt = host->cpu_cnt,
 		.depth_max = rec->config->depth_max,
+		.cost = &rec->cost,
 		.gate = { .feed = choice_feed, .ctx = rec },
 		.comms = rec->comms,
 		.details = rec->config->details,
@@ -256,8 +259,27 @@ static int on_host(struct recording *rec)
 	return pipeline_new(&rec->pipeline, &config);
 }
 
+/* Return: 0, or -ENODATA, logged, if the report is to show net durations, but cannot. */
+static int check_net(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+
+	if (!opts || opts->verb != VERB_REPORT || opts->format != FORMAT_TEXT ||
+	    !opts->columns.net || netcost_is_known(&rec->cost))
+		return 0;
+	log_error("'%s': --graph-opts net: the recording does not say what tracing cost",
+		  rec->config->path);
+	log_hint(
+		"netfgraph record of this version measures it, unless -g is given; its -v says why it could not");
+	return -ENODATA;
+}
+
 static int on_events(struct recording *rec, const struct event *events, size_t cnt)
 {
+	const int err = check_net(rec);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < cnt; i++)
 		report_count_event(rec, &events[i]);
 	return pipeline_feed(rec->pipeline, events, cnt);
@@ -300,6 +322,8 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	int err;
 
 	name_host(rec, made->node);
+	if (config->opts && !wants_net_of_part(config->opts))
+		rec->cost = made->cost;
 	if (!config->details || !config->opts)
 		return 0;
 	rec->has_made = true;

@@ -59,6 +59,9 @@ static void leave_missing_columns(struct sink_format *sf)
 		log_warn("the file has no CPUs: that column is left out");
 	if (asked->duration && !have->duration)
 		log_warn("the file has no durations: that column is left out");
+	if (asked->net)
+		log_warn("a text has no net durations: its own are shown");
+	asked->net = false;
 	asked->abstime &= have->abstime;
 	asked->cpu &= have->cpu;
 	asked->duration &= have->duration;

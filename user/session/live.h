@@ -72,8 +72,9 @@ struct session {
 	struct kprofile kprofile; /* instead of events, with sums_up */
 	struct kprofile_stats kprofile_stats;
 	bool sums_up;
-	struct interval interval; /* of -i */
-	uint64_t end_ns;          /* when tracing ended */
+	struct interval interval;  /* of -i */
+	uint64_t end_ns;           /* when tracing ended */
+	struct fd_list cost_progs; /* with which the cost of calls was measured */
 	struct attach *attach;
 	struct overhead overhead;
 	struct progwatch progwatch;

@@ -932,6 +932,7 @@ static void session_release(struct session *ses)
 	switches_detach(&ses->switches);
 	points_detach(&ses->point_links);
 	attach_free(ses->attach, ses->opts->waits_for_detach, signals_stop_cnt);
+	fd_list_release(&ses->cost_progs);
 	kprofile_close(&ses->kprofile);
 	bpfobj_release(&ses->bpfobj);
 	pipeline_free(ses->pipeline);

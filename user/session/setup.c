@@ -408,7 +408,8 @@ static int make_comms(struct session *ses)
 
 static int make_gate(struct session *ses)
 {
-	return start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab);
+	return start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab,
+			       &ses->made.cost);
 }
 
 static int gate_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
@@ -467,6 +468,7 @@ static int make_pipeline(struct session *ses)
 		.points = &ses->points,
 		.cpu_cnt = (uint32_t)ses->cpu_cnt,
 		.depth_max = ses->opts->graph_depth,
+		.cost = &ses->made.cost,
 		.holds_packets = taskscope_has_packets(ses->scope),
 		.gate = { .feed = ses->starts ? gate_feed : NULL, .ctx = ses->starts },
 		.comms = ses->comms,
@@ -794,6 +796,41 @@ static int forecast(struct session *ses)
 	return 0;
 }
 
+/*
+ * For net durations. It takes some milliseconds, or with programs of their own for each function as much time as two of them.
+ * Return: 0, or -EOPNOTSUPP if the output would lack them, logged.
+ */
+static int measure_cost(struct session *ses)
+{
+	static const char *const names[] = { CALIBRATE_FUNC, CALIBRATE_NEXT_FUNC };
+	struct netcost *cost = &ses->made.cost;
+	const uint64_t begin_ns = host_time_ns();
+	struct calibrate_func funcs[2];
+	const char *why;
+
+	if (!wants_net(ses->opts, ses->sums_up))
+		return 0;
+	for (size_t i = 0; i < 2; i++)
+		funcs[i] = (struct calibrate_func){ kbtf_func_id(ses->facts.kbtf, names[i]),
+						    ksyms_addr(ses->facts.ksyms, names[i]) };
+	why = attach_net(&ses->cost_progs, &ses->bpfobj, &ses->functab, funcs, cost);
+	if (!why) {
+		log_info(
+			"a traced call takes %u ns more, and its callers %u ns: +-%u (measured in %" PRIu64
+			" us)",
+			cost->inner_ns, cost->outer_ns, cost->error_ns,
+			(host_time_ns() - begin_ns) / 1000);
+		return 0;
+	}
+	if (ses->opts->verb != VERB_TRACE || ses->opts->format != FORMAT_TEXT) {
+		log_info("no net durations: %s", why);
+		return 0;
+	}
+	log_error("--graph-opts net: %s", why);
+	log_hint("leave net out: durations then contain what tracing adds to them");
+	return -EOPNOTSUPP;
+}
+
 static int attach(struct session *ses)
 {
 	int err = attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
@@ -898,7 +935,7 @@ int session_setup(struct session *ses)
 		setup_choose_funcs, choose_points,   read_types,    check_rt,        make_comms,
 		make_gate,          make_sink,       make_pipeline, limit_output,    load_programs,
 		check_windows,      check_time,      check_number,  forecast,        apply_scope,
-		attach,          watch_progs,   make_limits,     find_tasks,
+		measure_cost,       attach,          watch_progs,   make_limits,     find_tasks,
 	};
 	int err = 0;
 

@@ -121,6 +121,7 @@ int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
 	uint32_t at;
 	uint16_t run;
 
+	cs->enter_cnt++;
 	runs(cs, stats);
 	callstack_settle(cs, stats, losses);
 	end_in_place(cs, stats, ev);
@@ -149,6 +150,7 @@ int callstack_enter_slow(struct callstack *cs, struct callstack_stats *stats,
 		.func_id = ev->func_id,
 		.frame = ev->frame,
 		.run = run,
+		.nr = cs->enter_cnt,
 	};
 	return (int)(callstack_depth(cs) - 1);
 }

@@ -52,6 +52,7 @@ struct callframe {
 	uint16_t func_id;
 	uint16_t frame;
 	uint16_t run; /* number of its stack, from 1; within a stack frames only decrease */
+	uint32_t nr;  /* callstack.enter_cnt when it began */
 };
 
 /* The calls of one task. Zeroed: empty. */
@@ -60,9 +61,10 @@ struct callstack {
 	size_t cap;
 	uint32_t cnt;
 	uint32_t aside_cnt;
-	uint32_t deep_cnt; /* entries above the last frame that were too deep */
-	uint32_t cut_cnt;  /* number of times that open calls were set aside */
-	bool is_doubtful;  /* between EVENT_DOUBT and EVENT_SURE */
+	uint32_t deep_cnt;  /* entries above the last frame that were too deep */
+	uint32_t cut_cnt;   /* number of times that open calls were set aside */
+	uint32_t enter_cnt; /* calls that began so far, modulo 2^32 */
+	bool is_doubtful;   /* between EVENT_DOUBT and EVENT_SURE */
 	bool had_doubt;
 	bool is_out;       /* between EVENT_OUT and EVENT_IN */
 	uint64_t loss_cnt; /* callstack_losses.cnt as last seen */
@@ -131,6 +133,7 @@ static inline int callstack_enter(struct callstack *cs, struct callstack_stats *
 	frame->func_id = ev->func_id;
 	frame->frame = ev->frame;
 	frame->run = frame[-1].run;
+	frame->nr = ++cs->enter_cnt;
 	cs->cnt++;
 	return (int)depth;
 }
@@ -158,6 +161,12 @@ static inline enum callstack_end callstack_leave(struct callstack *cs,
 	cs->cnt--;
 	stats->pair_cnt++;
 	return CALLSTACK_PAIR;
+}
+
+/* callstack_below - after PAIR: how many calls began inside the call in @ended, at whatever depth. */
+static inline uint32_t callstack_below(const struct callstack *cs, const struct callframe *ended)
+{
+	return cs->enter_cnt - ended->nr;
 }
 
 /* callstack_look - callstack_depth() for an event that is no call: calls whose returns may be lost do not count. */

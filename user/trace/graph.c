@@ -33,6 +33,7 @@ struct item {
 	enum item_state state;
 	uint32_t depth;
 	uint32_t exit_values; /* of a leaf */
+	uint32_t below_cnt;   /* of a leaf or a return: traced calls inside */
 	uint64_t duration_ns; /* NO_DURATION: a return with an uncertain entry */
 	uint64_t slept_ns;    /* see row */
 };
@@ -235,6 +236,9 @@ static void print_call(struct graph *g, const struct item *item)
 	row->lacks_duration = item->duration_ns == NO_DURATION;
 	row->duration_ns = row->lacks_duration ? 0 : item->duration_ns;
 	row->slept_ns = item->slept_ns;
+	row->net = (struct net_time){ 0 };
+	if (item->kind != ROW_ENTRY && !row->lacks_duration)
+		row->net = netcost_net(g->config.cost, row->duration_ns, item->below_cnt);
 	row->task = (struct task_name){ .tid = item->event.tid };
 	row->prev = (struct task_name){ 0 };
 	row->func_id = item->event.func_id;
@@ -336,6 +340,7 @@ static int item_push(struct graph *g, const struct event *ev, enum row_kind kind
 	item->state = kind == ROW_ENTRY ? ITEM_WAITING : ITEM_READY;
 	item->depth = depth;
 	item->exit_values = 0;
+	item->below_cnt = 0;
 	item->duration_ns = duration_ns;
 	item->slept_ns = 0;
 	return 0;
@@ -394,21 +399,34 @@ static int feed_unmatched(struct graph *g, const struct event *ev)
 	return item_push(g, ev, ROW_RETURN, 0, NO_DURATION);
 }
 
-static int feed_pair(struct graph *g, const struct task *task, const struct event *ev,
-		     uint64_t entry_id, uint64_t duration_ns)
+static int push_return(struct graph *g, const struct task *task, const struct event *ev,
+		       uint32_t below_cnt, uint64_t duration_ns)
 {
+	int err;
+
+	decide_waiting(g, ev->cpu);
+	err = item_push(g, ev, ROW_RETURN, callstack_depth(&task->stack), duration_ns);
+	if (!err)
+		item_at(g, g->tail - 1)->below_cnt = below_cnt;
+	return err;
+}
+
+static int feed_pair(struct graph *g, const struct task *task, const struct event *ev,
+		     const struct callframe *ended, uint64_t duration_ns)
+{
+	const uint32_t below_cnt = callstack_below(&task->stack, ended);
+	const uint64_t entry_id = ended->user;
 	struct item *entry;
 
 	if (entry_id == NO_ITEM)
 		return 0;
-	if (g->cpus[ev->cpu].waiting != entry_id) {
-		decide_waiting(g, ev->cpu);
-		return item_push(g, ev, ROW_RETURN, callstack_depth(&task->stack), duration_ns);
-	}
+	if (g->cpus[ev->cpu].waiting != entry_id)
+		return push_return(g, task, ev, below_cnt, duration_ns);
 	entry = item_at(g, entry_id);
 	entry->kind = ROW_LEAF;
 	entry->duration_ns = duration_ns;
 	entry->exit_values = ev->values;
+	entry->below_cnt = below_cnt; /* not shown: deeper than depth_max */
 	entry->slept_ns = ev->time_ns - entry->event.time_ns - duration_ns;
 	item_decide(g, entry);
 	return 0;
@@ -422,7 +440,7 @@ static int feed_exit(struct graph *g, struct task *task, const struct event *ev)
 	switch (callstack_leave(&task->stack, &g->stats.pairs, &g->losses, ev, &ended,
 				&duration_ns)) {
 	case CALLSTACK_PAIR:
-		return feed_pair(g, task, ev, ended.user, duration_ns);
+		return feed_pair(g, task, ev, &ended, duration_ns);
 	case CALLSTACK_UNSURE:
 		return ended.user == NO_ITEM ? 0 : feed_unmatched(g, ev);
 	case CALLSTACK_ORPHAN:

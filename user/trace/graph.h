@@ -9,6 +9,7 @@
 #include "trace/callstack.h"
 #include "trace/event.h"
 #include "trace/functab.h"
+#include "trace/netcost.h"
 #include "trace/row.h"
 
 /*
@@ -28,6 +29,8 @@ struct graph_config {
 	const struct pointtab *points; /* the same; NULL: no tracepoints */
 	uint32_t cpu_cnt;              /* possible CPUs */
 	uint32_t depth_max;            /* deeper calls produce no row; 0: no limit */
+	/* for row.net; looked at with each row, so that it may become known. Borrowed; NULL: rows have none */
+	const struct netcost *cost;
 	/*
 	 * Called once per row, in order. The row is borrowed for the call. Its comms are empty; the callee fills them
 	 * in.

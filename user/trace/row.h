@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "trace/netcost.h"
 
 /*
  * A row of function_graph text in binary form. The graph makes rows from events, the text parser makes them from a
@@ -130,6 +131,8 @@ struct row {
 	uint64_t time_ns;     /* entry time for ENTRY and LEAF, return time for RETURN */
 	uint64_t duration_ns; /* LEAF and RETURN */
 	bool lacks_duration;  /* RETURN: its duration and entry are unknown */
+	bool is_below;        /* of a text with net durations: it took less than duration_ns */
+	bool is_untimed; /* LEAF and RETURN of a text without durations: duration_ns is unknown */
 	bool has_clean_name; /* name and module are known to be CLEAN_SYMBOL; false: unchecked */
 	bool is_at_depth;    /* COMMENT and POINT: indented by depth; false: as the kernel does */
 	bool keeps_open;     /* LOST: which calls are open is still certain */
@@ -137,6 +140,7 @@ struct row {
 	uint32_t entry_values;   /* ENTRY, LEAF, POINT: number for values_get; 0: none */
 	uint32_t exit_values;    /* LEAF and RETURN: the same */
 	uint64_t slept_ns;       /* LEAF: between entry and return but not in duration_ns */
+	struct net_time net;     /* LEAF and RETURN: duration_ns without the cost of tracing */
 	uint64_t lost_cnt;       /* LOST: 0 means the count is unknown; OVERRUN: the number */
 	struct task_name task;   /* BANNER: the next task */
 	uint32_t tgid;           /* task's process; 0: unknown or unwanted */

@@ -47,6 +47,8 @@ int rowbuf_add(struct rowbuf *buf, const struct row *row, uint64_t call)
 		.kind = (uint8_t)row->kind,
 		.is_named = row->is_named,
 		.lacks_duration = row->lacks_duration,
+		.is_below = row->is_below,
+		.is_untimed = row->is_untimed,
 	};
 	rowbuf_put_texts(buf, &buf->rows[buf->cnt], &copy);
 	buf->cnt++;
@@ -61,6 +63,8 @@ int rowbuf_end(struct rowbuf *buf, size_t idx, const struct row *end)
 
 	held->kind = ROW_LEAF;
 	held->duration_ns = end->duration_ns;
+	held->is_below = end->is_below;
+	held->is_untimed = end->is_untimed;
 	if (!end->note.len)
 		return 0;
 	/* its strings, including the note, are written again after all others */
@@ -85,6 +89,8 @@ struct row rowbuf_get(const struct rowbuf *buf, size_t idx)
 		.depth = held->depth,
 		.is_named = held->is_named,
 		.lacks_duration = held->lacks_duration,
+		.is_below = held->is_below,
+		.is_untimed = held->is_untimed,
 		.time_ns = held->time_ns,
 		.duration_ns = held->duration_ns,
 		.lost_cnt = held->lost_cnt,

@@ -23,6 +23,8 @@ struct held_row {
 	uint8_t kind; /* enum row_kind */
 	bool is_named;
 	bool lacks_duration;
+	bool is_below;
+	bool is_untimed;
 	bool may_be_leaf; /* for the owner: an ENTRY whose CPU has had no row since */
 };
 

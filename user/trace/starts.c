@@ -24,6 +24,7 @@ struct task {
 	uint32_t cut_cnt; /* stack.cut_cnt as last seen */
 	bool is_huge;
 	struct events held;
+	uint64_t begun_cnt; /* calls that began in the one that may be shown, with it */
 };
 
 struct starts {
@@ -168,6 +169,7 @@ static int show(struct starts *st, struct task *task, const struct event *ev)
 {
 	if (!is_holding(st))
 		return events_add(&st->out, ev, 1);
+	task->begun_cnt += ev->kind == EVENT_ENTRY;
 	if (task->held.cnt >= HELD_CNT_MAX)
 		task->is_huge = true;
 	return task->is_huge ? 0 : events_add(&task->held, ev, 1);
@@ -207,6 +209,7 @@ static void gate_enter(struct starts *st, struct task *task, const struct event 
 	}
 	task->is_huge = false;
 	task->held.cnt = 0;
+	task->begun_cnt = 0;
 }
 
 static int starts_on_entry(struct starts *st, struct task *task, const struct event *ev)
@@ -223,10 +226,21 @@ static int starts_on_entry(struct starts *st, struct task *task, const struct ev
 	return show(st, task, ev);
 }
 
+/* The duration that has to be long enough. */
+static uint64_t tested_ns(const struct starts *st, const struct task *task, uint64_t took_ns)
+{
+	struct net_time net;
+
+	if (!st->config.want.slower_ns || !netcost_is_known(st->config.cost))
+		return took_ns;
+	net = netcost_net(st->config.cost, took_ns, task->begun_cnt ? task->begun_cnt - 1 : 0);
+	return net.ns;
+}
+
 static int start_returned(struct starts *st, struct task *task, const struct event *ev,
 			  uint64_t took_ns)
 {
-	bool is_wanted = took_ns >= st->config.want.slower_ns &&
+	bool is_wanted = tested_ns(st, task, took_ns) >= st->config.want.slower_ns &&
 			 (!st->config.marked_only || ev->flags & EVENT_MARKED);
 
 	st->stats.start_cnt++;

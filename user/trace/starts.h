@@ -7,6 +7,7 @@
 
 #include "trace/callstack.h"
 #include "trace/event.h"
+#include "trace/netcost.h"
 
 /*
  * Selects calls by the functions above them: only calls below start functions (-G), not below functions of -g, and only
@@ -31,6 +32,8 @@ struct starts_want {
 };
 
 struct starts_config {
+	/* slower_ns is of the net duration, once this is known; looked at with each call. Borrowed; NULL: as measured */
+	const struct netcost *cost;
 	const uint8_t *kinds; /* enum starts_kind by func_id; borrowed */
 	size_t func_cnt;
 	bool has_starts;  /* some are STARTS_OPEN; if not, every outermost call counts as a start */

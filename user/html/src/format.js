@@ -8,6 +8,11 @@ export function time(ns) {
 	return (ns / 1e3).toFixed(size >= 1e5 ? 1 : 3) + " µs";
 }
 
+// What is below its error says only that.
+export function netTime(net, error) {
+	return net < error ? "< " + time(error) : time(net);
+}
+
 // A place in the trace, exact enough for what a pixel is.
 export function moment(ns, step) {
 	const unit = step >= 1e9 ? [1e9, "s"] : step >= 1e6 ? [1e6, "ms"] : step >= 1e3 ? [1e3, "µs"] : [1, "ns"];

@@ -5,7 +5,7 @@ import { Timeline } from "./timeline.js";
 import { Flame } from "./flame.js";
 import { Table } from "./table.js";
 import { Overview } from "./overview.js";
-import { colours, count, instant, time } from "./format.js";
+import { colours, count, instant, netTime, time } from "./format.js";
 
 const at = id => document.getElementById(id);
 const state = window.netfgraph = { isReady: false, frames: [] };
@@ -350,6 +350,8 @@ class Page {
 	rowsOf(i) {
 		const { trace } = this, task = trace.tasks[trace.task[i]], values = trace.values(i);
 		const rows = [["duration", trace.isWhole(i) ? time(trace.duration(i)) : "not known"], ["begin", "+" + (trace.begin[i] / 1e6).toFixed(6) + " ms"]];
+		if (!isNaN(trace.net[i]))
+			rows.push(["net", netTime(trace.net[i], trace.netError[i]) + (trace.net[i] < trace.netError[i] ? "" : " ± " + time(trace.netError[i]))]);
 		if (trace.slept.has(i))
 			rows.push(["with sleep", time(trace.length[i])]);
 		rows.push(["task", task.kind ? task.name : `${task.name} ${task.tid}`]);

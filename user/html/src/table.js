@@ -1,11 +1,13 @@
 // Each function's calls and times.
-import { time, count } from "./format.js";
+import { time, netTime, count } from "./format.js";
 
-const COLUMNS = [["function", "name"], ["calls", "cnt"], ["total", "total"], ["self", "self"], ["mean", "mean"], ["median", "p50"], ["p99", "p99"], ["longest", "max"]];
+const COLUMNS = [["function", "name"], ["calls", "cnt"], ["total", "total"], ["self", "self"], ["net", "net"], ["net self", "netSelf"], ["mean", "mean"], ["median", "p50"], ["p99", "p99"], ["longest", "max"]];
+const NET_COLUMNS = ["net", "netSelf"];
 
 // total: without calls inside another call of the same function.
 function sumUp(trace) {
-	const rows = trace.funcs.map((func, id) => ({ id, name: func.name, cnt: 0, total: 0, self: 0, max: 0, longest: -1 }));
+	const rows = trace.funcs.map((func, id) => ({ id, name: func.name, cnt: 0, total: 0, self: 0, max: 0, longest: -1, netCnt: 0, cost: 0, costError: 0, selfCost: 0 }));
+	const childCost = new Float64Array(trace.hasNet ? trace.cnt : 0); // calls stand before their callers
 	const starts = new Uint32Array(rows.length + 1);
 	for (let i = 0; i < trace.cnt; i++) {
 		if (!trace.isWhole(i))
@@ -24,8 +26,18 @@ function sumUp(trace) {
 			row.max = duration;
 			row.longest = i;
 		}
-		if (trace.hasParent(i) && trace.context[trace.parent[i]] === trace.context[i])
+		const isBelow = trace.hasParent(i) && trace.context[trace.parent[i]] === trace.context[i];
+		if (isBelow)
 			rows[trace.func[trace.parent[i]]].self -= trace.isWhole(trace.parent[i]) ? duration : 0;
+		if (isNaN(trace.net[i]))
+			continue;
+		const cost = duration - trace.net[i];
+		row.netCnt++;
+		row.cost += isInner ? 0 : cost;
+		row.costError += isInner ? 0 : trace.netError[i];
+		row.selfCost += Math.max(cost - childCost[i], 0);
+		if (isBelow)
+			childCost[trace.parent[i]] += cost;
 	}
 	for (let id = 0; id < rows.length; id++)
 		starts[id + 1] += starts[id];
@@ -40,6 +52,12 @@ function sumUp(trace) {
 		row.p50 = own[Math.floor((own.length - 1) * 0.5)];
 		row.p99 = own[Math.ceil((own.length - 1) * 0.99)];
 		row.self = Math.max(row.self, 0);
+		if (row.netCnt !== row.cnt || !row.cnt)
+			continue;
+		row.net = Math.max(row.total - row.cost, 0);
+		row.netSelf = Math.max(row.self - row.selfCost, 0);
+		row.netError = row.costError;
+		row.netSelfError = row.cost ? row.costError * row.selfCost / row.cost + 1 : 0;
 	}
 	return rows.filter(row => row.cnt);
 }
@@ -55,6 +73,7 @@ export class Table {
 	show() {
 		if (!this.rows)
 			this.rows = sumUp(this.view.trace);
+		this.columns = COLUMNS.filter(column => this.view.trace.hasNet || !NET_COLUMNS.includes(column[1]));
 		this.draw();
 	}
 
@@ -68,7 +87,7 @@ export class Table {
 		if (!this.rows)
 			return;
 		const head = document.createElement("tr"), body = document.createDocumentFragment();
-		for (const [title, key] of COLUMNS) {
+		for (const [title, key] of this.columns) {
 			const cell = head.appendChild(document.createElement("th"));
 			cell.textContent = title;
 			if (key === this.column)
@@ -77,7 +96,7 @@ export class Table {
 		}
 		const { matches } = this.view, sign = this.isUp ? 1 : -1, key = this.column;
 		const rows = this.rows.filter(row => !matches || matches[row.id])
-			.sort((a, b) => sign * (key === "name" ? a.name.localeCompare(b.name) : a[key] - b[key]));
+			.sort((a, b) => sign * (key === "name" ? a.name.localeCompare(b.name) : (a[key] || 0) - (b[key] || 0)));
 		const whole = this.rows.reduce((sum, row) => sum + row.self, 0) || 1;
 		for (const row of rows)
 			body.append(this.line(row, whole));
@@ -100,6 +119,8 @@ export class Table {
 		const bar = add(time(row.self)).appendChild(document.createElement("span"));
 		bar.className = "share";
 		bar.style.setProperty("--part", (100 * row.self / whole).toFixed(1) + "%");
+		for (const key of this.view.trace.hasNet ? NET_COLUMNS : [])
+			add(row[key] === undefined ? "" : netTime(row[key], row[key + "Error"]));
 		for (const key of ["mean", "p50", "p99", "max"])
 			add(time(row[key]));
 		return line;

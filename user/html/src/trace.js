@@ -2,7 +2,7 @@
 import { gunzipSync } from "fflate";
 
 export const HAS_ENTRY = 1, HAS_RETURN = 2, HAS_DURATION = 4;
-const ARGS = 8, RET = 16, CALLER = 32, SLEPT = 64, SOFTIRQ = 128;
+const ARGS = 8, RET = 16, CALLER = 32, SLEPT = 64, SOFTIRQ = 128, NET = 256;
 const NONE = 0xffffffff;
 export const CONTEXTS = ["task", "softirq", "hard interrupt"];
 
@@ -52,12 +52,14 @@ export class Trace {
 		this.funcs = [{ name: "[unknown]", context: 0 }];
 		this.losses = [];
 		this.comments = [];
+		this.hasNet = false; // of any call
 		this.lostCnt = 0; // in all, as far as the trace says
 		this.slept = new Map();
 		this.numbers = new Map(); // of packets (--track), by the call that has one
 		this.columns = new Columns({
 			begin: Float64Array, length: Float64Array, func: Uint32Array, task: Uint32Array,
-			depth: Uint16Array, cpu: Uint16Array, flags: Uint8Array, texts: Uint32Array,
+			depth: Uint16Array, cpu: Uint16Array, flags: Uint16Array, texts: Uint32Array,
+			net: Float64Array, netError: Float64Array, // NaN: not known
 		});
 		this.readAll();
 		Object.assign(this, Object.fromEntries(Object.keys(this.columns.kinds).map(
@@ -106,7 +108,7 @@ export class Trace {
 			this.readCall();
 		} else if (kind === 1) {
 			this.meta = { version: this.number(), kernel: this.text(), offset: BigInt(this.text()), cpus: this.number(), program: this.text(), host: this.text() };
-			if (this.meta.version !== 2)
+			if (this.meta.version !== 3)
 				throw new Error("records of version " + this.meta.version);
 		} else if (kind === 2) {
 			const id = this.number();
@@ -142,6 +144,12 @@ export class Trace {
 		columns.length[i] = this.number();
 		if (flags & SLEPT)
 			this.slept.set(i, this.number());
+		columns.net[i] = columns.netError[i] = NaN;
+		if (flags & NET) {
+			columns.net[i] = this.number();
+			columns.netError[i] = this.number();
+			this.hasNet = true;
+		}
 		if (!(flags & (ARGS | RET | CALLER)))
 			return;
 		columns.texts[i] = this.at;
