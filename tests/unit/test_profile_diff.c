@@ -42,6 +42,14 @@ static void make_sides(struct profile_diff *diff)
 	};
 }
 
+static void finish_sides(struct profile_diff *diff, struct profile *a, struct profile *b)
+{
+	profile_finish(a);
+	profile_finish(b);
+	diff->sides[0] = (struct profile_side){ .path = "a", .profile = a };
+	diff->sides[1] = (struct profile_side){ .path = "b", .profile = b };
+}
+
 /* The text with single blanks. */
 static char *text_of(const struct profile_diff *diff)
 {
@@ -55,6 +63,29 @@ static char *text_of(const struct profile_diff *diff)
 			out.ptr[to++] = out.ptr[i];
 	}
 	return out.ptr;
+}
+
+/* In B the softirqs ran in other tasks, of which a recording of a command has nothing; one of all tasks has them. */
+TEST(softirqs_that_a_command_did_not_run)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_NAME };
+	struct profile *a = new_profile(true);
+	struct profile *b = new_profile(true);
+	char *text;
+
+	add_calls(a, 1000, 4, "process_backlog", "ip_rcv", 100);
+	add_calls(a, 100000, 4, "f", "g", 100);
+	add_calls(b, 100000, 4, "f", "g", 100);
+	finish_sides(&diff, a, b);
+	diff.sides[0].is_of_command = diff.sides[1].is_of_command = true;
+	text = text_of(&diff);
+	CHECK(strstr(text, "\n# softirqs: ip_rcv and 1 more ran in no call of the command in B; "));
+	CHECK(!strstr(text, "command in A"));
+	free(text);
+	diff.sides[1].is_of_command = false;
+	text = text_of(&diff);
+	CHECK(!strstr(text, "# softirqs"));
+	free(text);
 }
 
 TEST(functions_and_calls_that_differ)
@@ -78,6 +109,30 @@ TEST(functions_and_calls_that_differ)
 	CHECK(strstr(text, " COUNT TOTAL us CALLS IN B ALONE\n 1 0.300 h -> g\n"));
 	CHECK(strstr(text, " 1 1.000 (outermost) -> h\n") && strstr(text, " 1 0.300 k -> g\n"));
 	CHECK(!strstr(text, "CALLS IN A ALONE") && !strstr(text, "f -> g"));
+	free(text);
+}
+
+/* What a softirq of A interrupted seems to be faster in B, where the softirq had a task of its own. */
+TEST(what_ran_inside_others_is_named)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_NAME };
+	struct profile *a = new_profile(true);
+	struct profile *b = new_profile(true);
+	char *text;
+
+	add_calls(a, 1000, 4, "send", "softirq", 700);
+	add_calls(b, 1000, 1, "send", "softirq", 700);
+	for (int i = 0; i < 3; i++)
+		profile_feed(b, script_of("%d softirq;700", 100000 + 10000 * i));
+	finish_sides(&diff, a, b);
+	text = text_of(&diff);
+	CHECK(strstr(text,
+		     "\n# inside other calls ran softirq: 100 % of its calls in A, 25 % in B. "
+		     "TOTAL and P50 of these other calls have its time, SELF does not\n"));
+	free(text);
+	make_sides(&diff);
+	text = text_of(&diff);
+	CHECK(!strstr(text, "inside other calls")); /* another caller is none of that */
 	free(text);
 }
 
@@ -132,6 +187,15 @@ TEST(the_greatest_change_comes_first)
 	check_first(PROFILE_BY_NAME, "f");
 }
 
+#define NO_NET                                                             \
+	"\"net_total_ns\":[null,null],\"net_total_error_ns\":[null,null]," \
+	"\"net_self_ns\":[null,null],\"net_self_error_ns\":[null,null],"   \
+	"\"net_p50_ns\":[null,null],\"few_calls\":[0,0],"
+#define NET_TITLES                                                                 \
+	"net_total_ns_a,net_total_ns_b,net_total_error_ns_a,net_total_error_ns_b," \
+	"net_self_ns_a,net_self_ns_b,net_self_error_ns_a,net_self_error_ns_b,"     \
+	"net_p50_ns_a,net_p50_ns_b,few_calls_a,few_calls_b,"
+
 TEST(differences_as_json)
 {
 	struct profile_diff diff = { .is_per_second = true, .row_max = 1 };
@@ -145,7 +209,8 @@ TEST(differences_as_json)
 	CHECK(strstr(out.ptr,
 		     "{\"func\":\"g\",\"module\":null,\"count\":[4,4],\"total_ns\":[400,1200],"
 		     "\"self_ns\":[400,1200],\"avg_ns\":[100,300],\"p50_ns\":[100,300],"
-		     "\"p99_ns\":[100,300],\"max_ns\":[100,300],\"traced\":[true,true]}"));
+		     "\"p99_ns\":[100,300],\"max_ns\":[100,300]," NO_NET
+		     "\"traced\":[true,true]}"));
 	CHECK(strstr(out.ptr, "\"total_ns\":[4000,2000],\"self_ns\":[3600,1400],"));
 	CHECK(strstr(out.ptr, "\"func\":\"h\"") && strstr(out.ptr, "\"traced\":[false,true]"));
 	CHECK(strstr(out.ptr,
@@ -166,11 +231,12 @@ TEST(differences_as_rows)
 	CHECK(strstr(out.ptr,
 		     "file_a,file_b,length_ns_a,length_ns_b,lacks_events_a,lacks_events_b,func,"
 		     "module,count_a,count_b,total_ns_a,total_ns_b,self_ns_a,self_ns_b,avg_ns_a,"
-		     "avg_ns_b,p50_ns_a,p50_ns_b,p99_ns_a,p99_ns_b,max_ns_a,max_ns_b,traced_a,"
-		     "traced_b\na.rec,b\\x1b,2000000000,1000000000,false,true,") == out.ptr);
+		     "avg_ns_b,p50_ns_a,p50_ns_b,p99_ns_a,p99_ns_b,max_ns_a,max_ns_b," NET_TITLES
+		     "traced_a,traced_b\na.rec,b\\x1b,2000000000,1000000000,false,true,") ==
+	      out.ptr);
 	CHECK(strstr(out.ptr, ",f,,4,2,4000,2000,3600,1400,1000,1000,"));
-	CHECK(strstr(out.ptr, ",g,,4,4,400,1200,400,1200,100,300,100,300,100,300,100,300,true,"
-			      "true\n"));
+	CHECK(strstr(out.ptr, ",g,,4,4,400,1200,400,1200,100,300,100,300,100,300,100,300,,,,,,"
+			      ",,,,,0,0,true,true\n"));
 	CHECK(!strstr(out.ptr, ",h,"));
 	strbuf_reset(&out);
 	diff.row_max = 0;
@@ -192,4 +258,107 @@ TEST(nothing_differs_from_nothing)
 	text = text_of(&diff);
 	CHECK(strstr(text, "# A: a, of unknown length, 0 calls\n"));
 	free(text);
+}
+
+/* Calls of f that take 50 and 100 ns, and of g that take 2; @cost: NULL: not known. */
+static struct profile *net_side(const struct netcost *cost)
+{
+	struct row_list list = rows_of("1000 f;50 2000 f;100 3000 g;2");
+	struct profile *p = new_profile(true);
+
+	for (size_t i = 0; i < list.cnt; i++) {
+		list.rows[i].net = netcost_net(cost, list.rows[i].duration_ns, 0);
+		CHECK(!profile_row(p, &list.rows[i]));
+	}
+	profile_finish(p);
+	return p;
+}
+
+TEST(net_durations_of_both_sides)
+{
+	const struct netcost cheap = { .inner_ns = 8, .outer_ns = 7, .error_ns = 2 };
+	const struct netcost dear = { .inner_ns = 40, .outer_ns = 7, .error_ns = 5 };
+	struct profile_diff diff = { .sides = { { .path = "a" }, { .path = "b" } } };
+	struct strbuf out = { 0 };
+	char *text;
+
+	diff.sides[0].profile = net_side(&cheap);
+	diff.sides[1].profile = net_side(&dear);
+	text = text_of(&diff);
+	CHECK(strstr(text, " NET P50 us A NET P50 us B CHANGE FUNCTION\n"));
+	CHECK(strstr(text, " 0.042 0.010 -76.2% f\n"));
+	CHECK(strstr(text, " <0.002 <0.005 - g\n"));
+	free(text);
+	diff.sort = PROFILE_BY_NET;
+	text = text_of(&diff);
+	CHECK(strstr(text, " NET us A NET us B CHANGE FUNCTION\n"));
+	CHECK(strstr(text, " 0.134 0.070 -47.8% f\n"));
+	CHECK(strstr(text, " <0.002 <0.005 - g\n"));
+	free(text);
+	diff.sort = PROFILE_BY_P99;
+	text = text_of(&diff);
+	CHECK(!strstr(text, "NET") && strstr(text, " P99 us B CHANGE FUNCTION\n"));
+	free(text);
+	CHECK(!profile_diff_json(&diff, &out));
+	strbuf_char(&out, '\0');
+	CHECK(strstr(out.ptr, "\"net_total_ns\":[134,70],\"net_total_error_ns\":[4,10],"));
+	CHECK(strstr(out.ptr, "\"net_total_ns\":[null,null],\"net_total_error_ns\":[2,5],"));
+	CHECK(strstr(out.ptr, "\"net_p50_ns\":[42,10],\"few_calls\":[0,0],"));
+	strbuf_release(&out);
+	/* a side that does not know them */
+	diff.sort = PROFILE_BY_TOTAL;
+	diff.sides[1].profile = net_side(NULL);
+	text = text_of(&diff);
+	CHECK(!strstr(text, "NET"));
+	free(text);
+	diff.sort = PROFILE_BY_NET;
+	text = text_of(&diff);
+	CHECK(strstr(text, " 0.134 - - f\n"));
+	free(text);
+}
+
+/* So many calls of f of 1 us, and some that take longer. */
+static struct profile *side_of(unsigned int cnt, unsigned int long_cnt, uint64_t long_ns)
+{
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 1000;
+
+	for (unsigned int i = 0; i < cnt + long_cnt; i++) {
+		const uint64_t ns = i < cnt ? 1000 : long_ns;
+		struct row row = call_row(ROW_LEAF, 0, at_ns, ns, "f");
+
+		CHECK(!profile_row(p, &row));
+		at_ns += ns + 10;
+	}
+	profile_finish(p);
+	return p;
+}
+
+static void check_few(struct profile *a, struct profile *b, const char *want)
+{
+	struct profile_diff diff = { .sides = { { .path = "a", .profile = a },
+						{ .path = "b", .profile = b } } };
+	char *text = text_of(&diff);
+	const char *at = strstr(text, " f");
+
+	if (!at || strncmp(at + 2, want, strlen(want)) != 0)
+		printf("%s", text);
+	CHECK(at && !strncmp(at + 2, want, strlen(want)) && at[2 + strlen(want)] == '\n');
+	free(text);
+	free_profiles();
+}
+
+/* What one call or a hundredth of them did is not said of the function. */
+TEST(few_calls_are_no_change_of_a_function)
+{
+	check_few(side_of(1000, 0, 0), side_of(999, 1, 4800000),
+		  " (mostly 1 call of 4800.000 us in B)");
+	check_few(side_of(999, 1, 4800000), side_of(1000, 0, 0),
+		  " (mostly 1 call of 4800.000 us in A)");
+	check_few(side_of(1000, 0, 0), side_of(990, 10, 100000),
+		  " (mostly 6 calls of up to 100.000 us in B)");
+	check_few(side_of(1000, 0, 0), side_of(900, 100, 100000), "");
+	check_few(side_of(1000, 0, 0), side_of(0, 1000, 2000), "");
+	check_few(side_of(1000, 0, 0), side_of(999, 1, 50000), ""); /* 5 % */
+	check_few(side_of(1000, 0, 0), side_of(8, 1, 4800000), ""); /* of 9 calls, one counts */
 }

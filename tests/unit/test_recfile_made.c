@@ -33,6 +33,29 @@ static int read_made(struct recfile_made *made)
 	return err;
 }
 
+TEST(a_command_beside_other_tasks_only_says_how_long)
+{
+	struct recfile_host host = { .command = "sleep 5" };
+	struct recfile_made made = { .attach = "" };
+
+	EACH_PART(options,
+		  "netfgraph record; netfgraph record -o x --packet udp; netfgraph record --pager; "
+		  "netfgraph record --timeout 5s -T tcp_sendmsg") {
+		snprintf(made.options, sizeof(made.options), "%s", options);
+		CHECK(recfile_made_of_command(&host, &made));
+	}
+	EACH_PART(
+		options,
+		"netfgraph record -p 1; netfgraph record -p1; netfgraph record --pid=1 -o x; "
+		"netfgraph record --container web; netfgraph record --cont=web; "
+		"netfgraph record --comm nginx; netfgraph record --netns /x; netfgraph record --tid 7") {
+		snprintf(made.options, sizeof(made.options), "%s", options);
+		CHECK(!recfile_made_of_command(&host, &made));
+	}
+	made.options[0] = host.command[0] = '\0';
+	CHECK(!recfile_made_of_command(&host, &made));
+}
+
 TEST(how_it_was_made_comes_back)
 {
 	struct recfile_made made = { .shown = RECFILE_SHOWS_RET | RECFILE_SHOWS_PACKET,

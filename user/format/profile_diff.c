@@ -11,14 +11,17 @@
 
 #include "base/cleantext.h"
 #include "base/strbuf.h"
+#include "format/calltree.h"
 #include "format/profile_parts.h"
 
 /* ---- the two sides ---- */
 
 struct func_pair {
 	struct profile_func f[2];
-	bool is_known[2]; /* the side's profile has its name */
-	double change;    /* the key by which rows are sorted */
+	const struct hist *hist[2]; /* of its durations; NULL: none */
+	uint64_t few_cnt[2];        /* calls that alone made the side slower; see find_few */
+	bool is_known[2];           /* the side's profile has its name */
+	double change;              /* the key by which rows are sorted */
 };
 
 /* Pairs of caller and function on both sides. */
@@ -27,6 +30,15 @@ struct edge_pair {
 	struct profile_func func;
 	uint64_t call_cnt[2];
 	uint64_t duration_ns[2];
+	bool is_timed[2];
+};
+
+/* How the calls of a function were spread over callers, by side. */
+struct inside {
+	struct profile_func func; /* its name alone */
+	uint64_t call_cnt[2];
+	uint64_t inner_cnt[2]; /* in other calls */
+	uint64_t inner_ns[2];
 };
 
 struct diff_rows {
@@ -34,7 +46,17 @@ struct diff_rows {
 	size_t func_cnt;
 	struct edge_pair *edges;
 	size_t edge_cnt;
+	struct inside moved; /* call_cnt 0: none */
 };
+
+/* What no other table has. */
+static const struct profile_column net_p50 = {
+	{ "net_p50_ns", "NET P50 us", COLUMN_AS(CELL_NS, struct profile_func, net_p50_ns),
+	  .needs = offsetof(struct profile_func, has_net_p50) },
+	"net p50",
+	PROFILE_SORT_CNT,
+};
+static const struct column few_column = { "few_calls", .cell = CELL_U64 };
 
 static uint64_t diff_call_cnt(const struct diff_rows *rows, int side);
 static const struct profile_func *diff_name_of(const struct func_pair *pair);
@@ -52,10 +74,10 @@ static void json_name(struct jsonw *out, const char *key, const char *module_key
 	jsonw_known(out, func->module);
 }
 
-static void json_side(const struct profile_diff *diff, const struct diff_rows *rows, int side,
-		      struct jsonw *out)
+void profile_diff_json_side(const struct profile_side sides[2], int side, uint64_t cnt,
+			    const char *what, struct jsonw *out)
 {
-	const struct profile_side *s = &diff->sides[side];
+	const struct profile_side *s = &sides[side];
 
 	jsonw_key(out, side ? "b" : "a");
 	jsonw_object(out);
@@ -66,8 +88,8 @@ static void json_side(const struct profile_diff *diff, const struct diff_rows *r
 		jsonw_u64(out, s->length_ns);
 	else
 		jsonw_null(out);
-	jsonw_key(out, "calls");
-	jsonw_u64(out, diff_call_cnt(rows, side));
+	jsonw_key(out, what);
+	jsonw_u64(out, cnt);
 	jsonw_key(out, "lacks_events");
 	jsonw_bool(out, s->lacks_events);
 	jsonw_object_end(out);
@@ -89,6 +111,32 @@ static void json_func(const struct profile_diff *diff, const struct func_pair *p
 			jsonw_u64(out, profile_column_get(number, &pair->f[side]));
 		jsonw_array_end(out);
 	}
+	for (size_t i = 0; i < PROFILE_NET_COLUMN_CNT; i++) {
+		jsonw_key(out, profile_net_columns[i].column.key);
+		jsonw_array(out);
+		for (int side = 0; side < 2; side++) {
+			if (column_is_known(&profile_net_columns[i].column, &pair->f[side]))
+				jsonw_u64(out, profile_column_get(&profile_net_columns[i],
+								  &pair->f[side]));
+			else
+				jsonw_null(out);
+		}
+		jsonw_array_end(out);
+	}
+	jsonw_key(out, net_p50.column.key);
+	jsonw_array(out);
+	for (int side = 0; side < 2; side++) {
+		if (pair->f[side].has_net_p50)
+			jsonw_u64(out, pair->f[side].net_p50_ns);
+		else
+			jsonw_null(out);
+	}
+	jsonw_array_end(out);
+	jsonw_key(out, few_column.key);
+	jsonw_array(out);
+	for (int side = 0; side < 2; side++)
+		jsonw_u64(out, pair->few_cnt[side]);
+	jsonw_array_end(out);
 	jsonw_key(out, "traced");
 	jsonw_array(out);
 	for (int side = 0; side < 2; side++) {
@@ -116,7 +164,10 @@ static void json_edges(const struct diff_rows *rows, const char *key, int side, 
 		jsonw_key(out, "count");
 		jsonw_u64(out, edge->call_cnt[side]);
 		jsonw_key(out, "total_ns");
-		jsonw_u64(out, edge->duration_ns[side]);
+		if (edge->is_timed[side])
+			jsonw_u64(out, edge->duration_ns[side]);
+		else
+			jsonw_null(out);
 		jsonw_object_end(out);
 	}
 	jsonw_array_end(out);
@@ -130,8 +181,8 @@ int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 
 	if (!err) {
 		jsonw_object(&json);
-		json_side(diff, &rows, 0, &json);
-		json_side(diff, &rows, 1, &json);
+		profile_diff_json_side(diff->sides, 0, diff_call_cnt(&rows, 0), "calls", &json);
+		profile_diff_json_side(diff->sides, 1, diff_call_cnt(&rows, 1), "calls", &json);
 		jsonw_key(&json, "functions");
 		jsonw_array(&json);
 		for (size_t i = 0; i < rows.func_cnt; i++)
@@ -205,6 +256,7 @@ static size_t merge_funcs(struct func_pair *funcs, size_t cnt)
 		if (last && !compare_func(diff_name_of(last), diff_name_of(&funcs[i]))) {
 			last->f[side] = funcs[i].f[side];
 			last->is_known[side] = true;
+			last->hist[side] = funcs[i].hist[side];
 			continue;
 		}
 		if (last && !last->f[0].call_cnt && !last->f[1].call_cnt)
@@ -228,8 +280,12 @@ static int collect_funcs(struct diff_rows *rows, const struct profile_diff *diff
 		return -ENOMEM;
 	for (int side = 0; side < 2; side++) {
 		for (uint32_t func = 1; func <= cnts[side]; func++, cnt++) {
-			diff_get_func(side ? b : a, func, &rows->funcs[cnt].f[side]);
+			const struct profile *p = side ? b : a;
+
+			diff_get_func(p, func, &rows->funcs[cnt].f[side]);
 			rows->funcs[cnt].is_known[side] = true;
+			if (func < p->func_cap)
+				rows->funcs[cnt].hist[side] = &p->funcs[func].hist;
 		}
 	}
 	qsort(rows->funcs, cnt, sizeof(*rows->funcs), compare_pair_names);
@@ -271,6 +327,7 @@ static int collect_edges(struct diff_rows *rows, const struct profile_diff *diff
 				diff_get_func(p, stat->caller, &edge->caller);
 			edge->call_cnt[side] = stat->call_cnt;
 			edge->duration_ns[side] = stat->duration_ns;
+			edge->is_timed[side] = stat->is_timed;
 			cnt++;
 		}
 	}
@@ -285,10 +342,97 @@ static int collect_edges(struct diff_rows *rows, const struct profile_diff *diff
 		for (int side = 0; side < 2; side++) {
 			last->call_cnt[side] += rows->edges[i].call_cnt[side];
 			last->duration_ns[side] += rows->edges[i].duration_ns[side];
+			last->is_timed[side] |= rows->edges[i].is_timed[side];
 		}
 	}
 	rows->edge_cnt = to;
 	return 0;
+}
+
+/* ---- what ran elsewhere ---- */
+
+static double inside_share(const struct inside *in, int side)
+{
+	return (double)in->inner_cnt[side] / (double)in->call_cnt[side];
+}
+
+/* More than 10 % of its calls are inside others on one side alone. */
+static bool has_moved(const struct inside *in)
+{
+	return in->call_cnt[0] && in->call_cnt[1] &&
+	       fabs(inside_share(in, 0) - inside_share(in, 1)) > 0.1;
+}
+
+static uint64_t moved_ns(const struct inside *in)
+{
+	return in->inner_ns[0] > in->inner_ns[1] ? in->inner_ns[0] - in->inner_ns[1]
+						 : in->inner_ns[1] - in->inner_ns[0];
+}
+
+/*
+ * A softirq runs inside the call that raised it, in another task's, or in a task of its own. Then the calls that it no longer
+ * interrupts seem to be faster: find the function that takes the most time elsewhere. Edges are in the order of their functions.
+ */
+static void find_moved(struct diff_rows *rows)
+{
+	struct inside *most = &rows->moved;
+	size_t end;
+
+	for (size_t i = 0; i < rows->edge_cnt; i = end) {
+		struct inside in = { .func = rows->edges[i].func };
+
+		for (end = i; end < rows->edge_cnt; end++) {
+			const struct edge_pair *edge = &rows->edges[end];
+			const bool is_inner = edge->caller.name.len != 0;
+
+			if (compare_func(&edge->func, &in.func))
+				break;
+			for (int side = 0; side < 2; side++) {
+				in.call_cnt[side] += edge->call_cnt[side];
+				in.inner_cnt[side] += is_inner ? edge->call_cnt[side] : 0;
+				in.inner_ns[side] += is_inner ? edge->duration_ns[side] : 0;
+			}
+		}
+		if (has_moved(&in) && (!most->call_cnt[0] || moved_ns(&in) > moved_ns(most)))
+			*most = in;
+	}
+}
+
+/* ---- what a few calls did ---- */
+
+#define FEW_PART 100 /* calls are few if they are at most one of so many, or one alone */
+#define FEW_OF   10  /* of fewer calls each one counts */
+#define FEW_MORE 0.1 /* by less than this part of its time no side is slower */
+
+/*
+ * Whether a side took longer because of a few calls: these have more than half of what its calls took beyond the average
+ * of the other side. Without them the function is hardly slower.
+ */
+static void find_few(struct func_pair *pair)
+{
+	const int side = pair->f[1].avg_ns >= pair->f[0].avg_ns;
+	const struct profile_func *f = &pair->f[side];
+	const double usual_ns = (double)pair->f[!side].avg_ns;
+	const double more_ns = ((double)f->avg_ns - usual_ns) * (double)f->timed_cnt;
+	const uint64_t few_max = f->timed_cnt < FEW_PART ? 1 : f->timed_cnt / FEW_PART;
+	const struct hist *hist = pair->hist[side];
+	double few_ns = 0;
+	uint64_t cnt = 0;
+
+	if (!pair->f[!side].timed_cnt || f->timed_cnt < FEW_OF ||
+	    more_ns < FEW_MORE * usual_ns * (double)f->timed_cnt)
+		return;
+	for (uint32_t i = hist->bucket_cnt; i && cnt <= few_max && few_ns <= more_ns / 2; i--) {
+		for (uint64_t k = hist->buckets[i - 1];
+		     k && cnt <= few_max && few_ns <= more_ns / 2; k--) {
+			const uint64_t ns = cnt ? hist_middle(i - 1) : hist->max;
+
+			few_ns += (double)ns - usual_ns;
+			cnt++;
+		}
+	}
+	if (cnt <= few_max && few_ns > more_ns / 2)
+		pair->few_cnt[side] = cnt;
 }
 
 /* ---- the compared files ---- */
@@ -301,24 +445,31 @@ static double norm(const struct profile_diff *diff, int side, uint64_t value)
 	return (double)value * 1e9 / (double)diff->sides[side].length_ns;
 }
 
-/* The number that @sort sorts by; 0 by name. */
+/* @number: NULL: 0. */
 static double diff_value_of(const struct profile_diff *diff, int side, const struct profile_func *f,
-			    enum profile_sort sort)
+			    const struct profile_column *number)
 {
-	const struct profile_column *number = profile_column_of(sort);
 	const uint64_t value = number ? profile_column_get(number, f) : 0;
 
-	return number && !profile_column_is_of_calls(number) ? norm(diff, side, value)
-							     : (double)value;
+	return number && number != &net_p50 && !profile_column_is_of_calls(number)
+		       ? norm(diff, side, value)
+		       : (double)value;
 }
 
-/* If no other column of the text has the number by which it is sorted, the last one has it, in place of p99. */
-static enum profile_sort last_column(const struct profile_diff *diff)
+/*
+ * If no other column of the text has the number by which it is sorted, the last one has it; else the median of net durations,
+ * where both sides know them, or p99.
+ */
+static const struct profile_column *last_column(const struct profile_diff *diff)
 {
 	const bool has_it = diff->sort == PROFILE_BY_COUNT || diff->sort == PROFILE_BY_TOTAL ||
 			    diff->sort == PROFILE_BY_P50 || diff->sort == PROFILE_BY_NAME;
 
-	return has_it ? PROFILE_BY_P99 : diff->sort;
+	if (!has_it)
+		return profile_column_of(diff->sort);
+	return profile_has_net(diff->sides[0].profile) && profile_has_net(diff->sides[1].profile)
+		       ? &net_p50
+		       : profile_column_of(PROFILE_BY_P99);
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -345,18 +496,21 @@ static int compare_edge_cnts(const void *a, const void *b)
 /* diff_rows_begin - Return: 0 or -ENOMEM. Release with diff_rows_end in every case. */
 static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *diff)
 {
+	const struct profile_column *by = profile_column_of(diff->sort); /* NULL: by name */
 	int err;
 
 	*rows = (struct diff_rows){ 0 };
 	err = collect_funcs(rows, diff);
 	if (!err)
 		err = collect_edges(rows, diff);
+	if (!err)
+		find_moved(rows);
 	for (size_t i = 0; !err && i < rows->func_cnt; i++) {
 		struct func_pair *pair = &rows->funcs[i];
 
-		if (diff->sort != PROFILE_BY_NAME)
-			pair->change = fabs(diff_value_of(diff, 1, &pair->f[1], diff->sort) -
-					    diff_value_of(diff, 0, &pair->f[0], diff->sort));
+		find_few(pair);
+		pair->change = fabs(diff_value_of(diff, 1, &pair->f[1], by) -
+				    diff_value_of(diff, 0, &pair->f[0], by));
 	}
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
@@ -383,8 +537,7 @@ static uint64_t diff_call_cnt(const struct diff_rows *rows, int side)
 
 /* ---- rows ---- */
 
-/* A value of each side in columns "KEY_a" and "KEY_b". NULL: unknown. */
-static void put_sides(struct tablew *w, const struct column *column, const void *a, const void *b)
+void profile_diff_sides(struct tablew *w, const struct column *column, const void *a, const void *b)
 {
 	char key[32];
 	struct column its = *column;
@@ -405,6 +558,12 @@ static const struct column side_columns[] = {
 	{ "lacks_events", SIDE(lacks_events) },
 };
 
+void profile_diff_files(struct tablew *w, const struct profile_side sides[2])
+{
+	for (size_t i = 0; i < sizeof(side_columns) / sizeof(side_columns[0]); i++)
+		profile_diff_sides(w, &side_columns[i], &sides[0], &sides[1]);
+}
+
 static const struct column traced_column = { "traced", .cell = CELL_BOOL };
 
 static void put_data_cells(const struct profile_diff *diff, const struct func_pair *pair,
@@ -416,15 +575,18 @@ static void put_data_cells(const struct profile_diff *diff, const struct func_pa
 		traced[side] = pair->is_known[side] || diff->sides[side].knows_traced
 				       ? &pair->is_known[side]
 				       : NULL;
-	for (size_t i = 0; i < 3; i++)
-		put_sides(w, &side_columns[i], &diff->sides[0], &diff->sides[1]);
+	profile_diff_files(w, diff->sides);
 	for (size_t i = 0; i < 2; i++)
 		tablew_cell(w, &profile_name_columns[i], diff_name_of(pair));
 	for (size_t i = 0; i < PROFILE_COLUMN_CNT; i++) {
 		if (profile_columns[i].sort != PROFILE_SORT_CNT)
-			put_sides(w, &profile_columns[i].column, &pair->f[0], &pair->f[1]);
+			profile_diff_sides(w, &profile_columns[i].column, &pair->f[0], &pair->f[1]);
 	}
-	put_sides(w, &traced_column, traced[0], traced[1]);
+	for (size_t i = 0; i < PROFILE_NET_COLUMN_CNT; i++)
+		profile_diff_sides(w, &profile_net_columns[i].column, &pair->f[0], &pair->f[1]);
+	profile_diff_sides(w, &net_p50.column, &pair->f[0], &pair->f[1]);
+	profile_diff_sides(w, &few_column, &pair->few_cnt[0], &pair->few_cnt[1]);
+	profile_diff_sides(w, &traced_column, traced[0], traced[1]);
 }
 
 /* ---- text ---- */
@@ -437,22 +599,29 @@ static void diff_put_name(struct strbuf *out, const struct profile_func *f)
 		strbuf_str(out, "(outermost)");
 }
 
-static void put_side(const struct profile_diff *diff, const struct diff_rows *rows, int side,
-		     struct strbuf *out)
+void profile_diff_side(const struct profile_side sides[2], int side, uint64_t cnt, const char *what,
+		       struct strbuf *out)
 {
-	const struct profile_side *s = &diff->sides[side];
+	const struct profile_side *s = &sides[side];
 
 	strbuf_str(out, side ? "# B: " : "# A: ");
 	clean_add(out, s->path, strlen(s->path), CLEAN_LINE);
 	strbuf_str(out, s->length_ns ? ", " : ", of unknown length");
 	if (s->length_ns)
 		seconds_put(out, s->length_ns, 6);
-	strbuf_printf(out, ", %" PRIu64 " %s%s\n", diff_call_cnt(rows, side),
-		      plural(diff_call_cnt(rows, side), "call", "calls"),
+	strbuf_printf(out, ", %" PRIu64 " %s%s\n", cnt, what,
 		      s->lacks_events ? "; it lacks events, so its numbers are too low" : "");
 }
 
-static void put_change(struct tablew *w, double a, double b)
+static void put_side(const struct profile_diff *diff, const struct diff_rows *rows, int side,
+		     struct strbuf *out)
+{
+	const uint64_t cnt = diff_call_cnt(rows, side);
+
+	profile_diff_side(diff->sides, side, cnt, plural(cnt, "call", "calls"), out);
+}
+
+void profile_diff_change(struct tablew *w, double a, double b)
 {
 	const struct column column = { .title = "CHANGE", .cell = CELL_CHARS, .width = 8 };
 	char text[16] = "-";
@@ -464,34 +633,76 @@ static void put_change(struct tablew *w, double a, double b)
 	tablew_cell(w, &column, text);
 }
 
+static bool is_known(const struct profile_func *f, const struct column *number, bool needs_calls)
+{
+	if (number->put || number == &net_p50.column) /* a net duration */
+		return column_is_known(number, f);
+	return number->cell == CELL_U64 ||
+	       (needs_calls ? f->timed_cnt : f->knows_total || !f->call_cnt);
+}
+
+/* A net duration below its error says only that. Return: the error, in ns; 0: it is not below, or not known. */
+static uint64_t net_bound(const struct profile_func *f, const struct profile_column *number)
+{
+	if (number == &net_p50)
+		return f->has_net_p50 ? 0 : f->net_p50_error_ns;
+	if (number->sort == PROFILE_BY_NET)
+		return f->has_net_total ? 0 : f->net_total_error_ns;
+	if (number->sort == PROFILE_BY_NET_SELF)
+		return f->has_net_self ? 0 : f->net_self_error_ns;
+	return 0;
+}
+
 /* A number of each side, times in us, and its change. @needs_calls: it is unknown of a side without calls. */
 static void put_numbers(const struct profile_diff *diff, const struct func_pair *pair,
-			struct tablew *w, enum profile_sort sort, int width, bool needs_calls)
+			struct tablew *w, const struct profile_column *by, int width,
+			bool needs_calls)
 {
-	const struct column *number = &profile_column_of(sort)->column;
+	const struct column *number = &by->column;
 	const bool is_cnt = number->cell == CELL_U64;
 	const int digits = is_cnt ? diff->is_per_second : 3;
 	double values[2];
-	char title[16];
+	char title[32];
 	char text[64];
 
 	for (int side = 0; side < 2; side++) {
-		values[side] = diff_value_of(diff, side, &pair->f[side], sort);
+		const uint64_t bound = net_bound(&pair->f[side], by);
+
+		values[side] = diff_value_of(diff, side, &pair->f[side], by);
 		snprintf(title, sizeof(title), "%s %c", number->title, "AB"[side]);
 		snprintf(text, sizeof(text), "%.*f", digits, values[side] / (is_cnt ? 1 : 1000));
+		if (bound)
+			snprintf(text, sizeof(text), "<%.3f",
+				 (by == &net_p50 ? (double)bound : norm(diff, side, bound)) / 1000);
 		tablew_cell(w,
 			    &(struct column){ .title = title, .cell = CELL_CHARS, .width = width },
-			    needs_calls && !pair->f[side].call_cnt ? "-" : text);
+			    bound || is_known(&pair->f[side], number, needs_calls) ? text : "-");
 	}
-	if (needs_calls && !(pair->f[0].call_cnt && pair->f[1].call_cnt))
+	if (!is_known(&pair->f[0], number, needs_calls) ||
+	    !is_known(&pair->f[1], number, needs_calls))
 		values[0] = 0;
-	put_change(w, values[0], values[1]);
+	profile_diff_change(w, values[0], values[1]);
 }
 
 struct diff_row {
 	const struct profile_diff *diff;
 	const struct func_pair *pair;
 };
+
+/* "(mostly 1 call of 4800.000 us in B)" */
+static void put_few(struct strbuf *out, const struct func_pair *pair)
+{
+	for (int side = 0; side < 2; side++) {
+		const uint64_t cnt = pair->few_cnt[side];
+
+		if (!cnt)
+			continue;
+		strbuf_printf(out, " (mostly %" PRIu64 " %s ", cnt,
+			      plural(cnt, "call of", "calls of up to"));
+		us_put(out, pair->f[side].max_ns);
+		strbuf_printf(out, " us in %c)", "AB"[side]);
+	}
+}
 
 /* Put "new" or "gone" after the name, and "not traced" if that side could not have any calls. */
 static void put_func(struct strbuf *out, const void *data)
@@ -507,20 +718,22 @@ static void put_func(struct strbuf *out, const void *data)
 			strbuf_printf(out, ", not traced in %c", "AB"[side]);
 		strbuf_char(out, ')');
 	}
+	put_few(out, row->pair);
 }
 
 static const struct column func_column = { .title = "FUNCTION", .put = put_func };
 
-static void put_row(const struct profile_diff *diff, const struct func_pair *pair, struct tablew *w)
+static void put_row(const struct profile_diff *diff, const struct func_pair *pair,
+		    const struct profile_column *last, struct tablew *w)
 {
 	const struct diff_row row = { diff, pair };
 
 	tablew_open(w, "diff", 1);
 	put_data_cells(diff, pair, w);
-	put_numbers(diff, pair, w, PROFILE_BY_COUNT, 11, false);
-	put_numbers(diff, pair, w, PROFILE_BY_TOTAL, 14, false);
-	put_numbers(diff, pair, w, PROFILE_BY_P50, 12, true);
-	put_numbers(diff, pair, w, last_column(diff), 12, true);
+	put_numbers(diff, pair, w, profile_column_of(PROFILE_BY_COUNT), 11, false);
+	put_numbers(diff, pair, w, profile_column_of(PROFILE_BY_TOTAL), 14, false);
+	put_numbers(diff, pair, w, profile_column_of(PROFILE_BY_P50), 12, true);
+	put_numbers(diff, pair, w, last, last->sort == PROFILE_BY_NET ? 14 : 12, true);
 	tablew_cell(w, &func_column, &row);
 	tablew_close(w);
 }
@@ -548,9 +761,13 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 		if (diff->row_max && cnt++ >= diff->row_max)
 			continue;
 		cnt += !diff->row_max;
-		strbuf_printf(out, "%11.*f %14.3f  ", diff->is_per_second ? 1 : 0,
-			      norm(diff, side, edge->call_cnt[side]),
-			      norm(diff, side, edge->duration_ns[side]) / 1000);
+		strbuf_printf(out, "%11.*f ", diff->is_per_second ? 1 : 0,
+			      norm(diff, side, edge->call_cnt[side]));
+		if (edge->is_timed[side])
+			strbuf_printf(out, "%14.3f  ",
+				      norm(diff, side, edge->duration_ns[side]) / 1000);
+		else
+			strbuf_printf(out, "%14s  ", "-");
 		diff_put_name(out, &edge->caller);
 		strbuf_str(out, " -> ");
 		diff_put_name(out, &edge->func);
@@ -559,11 +776,58 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 	put_more(out, cnt, diff->row_max);
 }
 
+static void diff_put_moved(const struct inside *moved, struct strbuf *out)
+{
+	if (!moved->call_cnt[0])
+		return;
+	strbuf_str(out, "# inside other calls ran ");
+	diff_put_name(out, &moved->func);
+	strbuf_printf(
+		out,
+		": %.0f %% of its calls in A, %.0f %% in B. TOTAL and P50 of these other calls have its time, SELF does not\n",
+		inside_share(moved, 0) * 100, inside_share(moved, 1) * 100);
+}
+
+/*
+ * A softirq runs in a command's call, or in another task, of which a recording of the command has nothing. So a function of
+ * softirqs that only the other side has may have run as often.
+ */
+static void diff_put_unseen(const struct profile_diff *diff, const struct diff_rows *rows, int side,
+			    struct strbuf *out)
+{
+	const struct func_pair *first = NULL;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < rows->func_cnt && diff->sides[side].is_of_command; i++) {
+		const struct func_pair *pair = &rows->funcs[i];
+
+		if (pair->f[side].call_cnt || !pair->f[!side].call_cnt ||
+		    (diff->sides[side].knows_traced && !pair->is_known[side]) ||
+		    call_context_entered(pair->f[!side].name) != CALL_CONTEXT_SOFTIRQ)
+			continue;
+		first = first ? first : pair;
+		cnt++;
+	}
+	if (!cnt)
+		return;
+	strbuf_str(out, "# softirqs: ");
+	diff_put_name(out, &first->f[!side]);
+	if (cnt > 1)
+		strbuf_printf(out, " and %zu more", cnt - 1);
+	strbuf_printf(
+		out,
+		" ran in no call of the command in %c; other tasks' softirqs are not in that file (record without COMMAND has them)\n",
+		"AB"[side]);
+}
+
 static void put_about(const struct profile_diff *diff, const struct diff_rows *rows,
 		      struct strbuf *out)
 {
 	put_side(diff, rows, 0, out);
 	put_side(diff, rows, 1, out);
+	diff_put_moved(&rows->moved, out);
+	diff_put_unseen(diff, rows, 0, out);
+	diff_put_unseen(diff, rows, 1, out);
 	strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
 		      diff->is_per_second ? "per second" : "in all",
 		      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
@@ -574,15 +838,16 @@ int profile_diff_put(const struct profile_diff *diff, struct tablew *w)
 {
 	const struct func_pair none = { 0 };
 	const bool is_text = w->form == TABLE_TEXT;
+	const struct profile_column *last = last_column(diff);
 	struct diff_rows rows;
 	int err = diff_rows_begin(&rows, diff);
 
 	if (!err && is_text)
 		put_about(diff, &rows, w->out);
 	if (!err && tablew_head_begin(w))
-		put_row(diff, &none, w);
+		put_row(diff, &none, last, w);
 	for (size_t i = 0; !err && i < rows.func_cnt && (!diff->row_max || i < diff->row_max); i++)
-		put_row(diff, &rows.funcs[i], w);
+		put_row(diff, &rows.funcs[i], last, w);
 	if (!err && is_text) {
 		put_more(w->out, rows.func_cnt, diff->row_max);
 		diff_put_edges(diff, &rows, 1, w->out);

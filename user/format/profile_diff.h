@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/json.h"
+#include "base/strbuf.h"
 #include "base/table.h"
 #include "format/profile.h"
 
@@ -16,6 +18,7 @@ struct profile_side {
 	const struct profile *profile; /* finished; borrowed */
 	uint64_t length_ns;            /* of the trace; 0: unknown */
 	bool lacks_events;             /* numbers may be too low */
+	bool is_of_command;            /* all that a command did, however long it took */
 	bool knows_traced;             /* functions absent from the profile were not traced */
 };
 
@@ -34,5 +37,25 @@ int profile_diff_put(const struct profile_diff *diff, struct tablew *w);
 
 /* profile_diff_json - append all that the text has as an object; numbers are those of the files. Return: 0 or -ENOMEM. */
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out);
+
+/* What other comparisons of two files share: stages_diff.h. Of a side only its profile is not used. */
+
+/* profile_diff_side - append "# A: FILE, 10.000000 s, 12 packets", of @what @cnt. */
+void profile_diff_side(const struct profile_side sides[2], int side, uint64_t cnt, const char *what,
+		       struct strbuf *out);
+
+/* profile_diff_json_side - append the member "a" or "b", in which @what is a key. */
+void profile_diff_json_side(const struct profile_side sides[2], int side, uint64_t cnt,
+			    const char *what, struct jsonw *out);
+
+/* profile_diff_files - cells of what both files are; not in text. */
+void profile_diff_files(struct tablew *w, const struct profile_side sides[2]);
+
+/* profile_diff_sides - a value of each side in columns "KEY_a" and "KEY_b"; not in text. NULL: unknown. */
+void profile_diff_sides(struct tablew *w, const struct column *column, const void *a,
+			const void *b);
+
+/* profile_diff_change - a cell of the text: the change in percent; "-" if @a is 0. */
+void profile_diff_change(struct tablew *w, double a, double b);
 
 #endif

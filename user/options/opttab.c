@@ -634,8 +634,9 @@ const struct opt_def opt_defs[] = {
 	  "Print at most N functions (info: 10 without this option), with latency N histograms. With --format openmetrics the others share one "
 	  "series; 100 without this option." },
 	{ 0, "per", "WHAT", CHOICE(diff_per, per_at), OF(VERB_DIFF),
-	  "With diff: compare counts and totals of the whole files, or per second. auto, the default, compares per "
-	  "second if the lengths of the files are known and differ by more than 5 %, else the whole files." },
+	  "With diff: compare counts and totals of the whole files, or per second. auto, the default, compares "
+	  "the whole files if both are recordings of a COMMAND; others per second if their lengths are known and differ by "
+	  "more than 5 %, else the whole files." },
 	{ 'i', "interval", "DURATION", DURATION(interval_ns), SUMS,
 	  "With profile and latency: print a table each DURATION, of the calls that returned in it, with the time at which "
 	  "it begins and its length, until Ctrl-C; with --input, by the recorded times. At least 10ms." },

@@ -467,6 +467,37 @@ int recfile_reader_fd(const struct recfile_reader *r)
 	return r->fd;
 }
 
+/* Whether @word is one of the options that select tasks: a letter, its value behind it or not, or a name, shortened or not. */
+static bool selects_tasks(const char *word, size_t len)
+{
+	static const char *const names[] = { "--pid",       "--tid", "--comm", "--cgroup",
+					     "--container", "--pod", "--netns" };
+
+	if (len >= 2 && word[0] == '-' && word[1] == 'p')
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (len >= 4 && strlen(names[i]) >= len && !memcmp(word, names[i], len))
+			return true;
+	}
+	return false;
+}
+
+bool recfile_made_of_command(const struct recfile_host *host, const struct recfile_made *made)
+{
+	const char *at = made->options;
+
+	if (!host->command[0])
+		return false;
+	while (*at) {
+		const size_t len = strcspn(at, " ");
+
+		if (selects_tasks(at, strcspn(at, " =")))
+			return false;
+		at += len + (at[len] != '\0');
+	}
+	return true;
+}
+
 unsigned int recfile_reader_minor(const struct recfile_reader *r)
 {
 	return r->minor;

@@ -324,6 +324,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	name_host(rec, made->node);
 	if (config->opts && !wants_net_of_part(config->opts))
 		rec->cost = made->cost;
+	rec->stats->is_of_command = recfile_made_of_command(recfile_reader_host(rec->reader), made);
 	if (!config->details || !config->opts)
 		return 0;
 	rec->has_made = true;

@@ -41,6 +41,7 @@ static int make_table(struct sink_table *st, const struct trace_facts *facts)
 	const struct profile_config config = {
 		.has_callers = st->rows.opts->has_callers || st->rows.opts->has_callees ||
 			       st->rows.opts->verb == VERB_DIFF,
+		.has_net_median = st->rows.opts->verb == VERB_DIFF,
 		.lacks_time = !facts->columns.abstime,
 		.lacks_task = !facts->columns.proc,
 	};

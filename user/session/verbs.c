@@ -226,6 +226,7 @@ static struct profile_side profile_of(const struct side *side)
 		.length_ns = side->opts.input_is_text ? sink_table_span(side->sink)
 						      : side->stats.length_ns,
 		.lacks_events = report_has_losses(&side->stats) || profile_gap_cnt(profile),
+		.is_of_command = side->stats.is_of_command,
 		.knows_traced = !side->opts.input_is_text,
 	};
 }
@@ -251,9 +252,10 @@ static int choose_unit(const struct opts *opts, struct profile_diff *diff)
 		log_hint("texts need a TIME column (funcgraph-abstime)");
 		return VERDICT_USAGE;
 	}
-	diff->is_per_second = opts->diff_per == DIFF_SECOND ||
-			      (opts->diff_per == DIFF_AUTO && a->length_ns && b->length_ns &&
-			       differ(a->length_ns, b->length_ns));
+	diff->is_per_second =
+		opts->diff_per == DIFF_SECOND ||
+		(opts->diff_per == DIFF_AUTO && a->length_ns && b->length_ns &&
+		 !(a->is_of_command && b->is_of_command) && differ(a->length_ns, b->length_ns));
 	return 0;
 }
 
