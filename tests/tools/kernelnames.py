@@ -23,7 +23,8 @@ TABLES = [
     ("format/calltree.c", "hardirqs[]"),
     ("format/calltree.c", "loops[]"),
     ("format/calltree.c", "softirqs[]"),
-    ("format/stages.c", "funcs[]"),
+    ("format/likely.c", "#define OPENS"),
+    ("format/stagefunc.c", "funcs[]"),
 ]
 
 # Of drivers and protocols that Debian's kernels for virtual machines do not have.

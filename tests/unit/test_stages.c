@@ -1,6 +1,7 @@
 /* Packets followed through the stages of the stack, from calls with arguments. */
 #include <string.h>
 
+#include "format/stagefunc.h"
 #include "format/stages.h"
 #include "format/text_parse.h"
 #include "harness.h"
@@ -476,12 +477,11 @@ TEST(the_preset_has_all_functions)
 	const struct preset *preset = preset_find("stages");
 
 	CHECK(preset && preset->callee_depth == PRESET_ALONE);
-	for (size_t i = 0; stages_func_at(i); i++) {
-		CHECK(!stages_func_at(i)->step ||
-		      preset_has_start(preset, stages_func_at(i)->name));
-		CHECK(stages_func_of((struct text){ stages_func_at(i)->name,
-						    strlen(stages_func_at(i)->name) }) ==
-		      stages_func_at(i));
+	for (size_t i = 0; stagefunc_at(i); i++) {
+		CHECK(!stagefunc_at(i)->step || preset_has_start(preset, stagefunc_at(i)->name));
+		CHECK(stagefunc_of((struct text){ stagefunc_at(i)->name,
+						  strlen(stagefunc_at(i)->name) }) ==
+		      stagefunc_at(i));
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "format/fmt.h"
 #include "format/format.h"
 #include "format/render.h"
-#include "format/stages.h"
+#include "format/packetflow.h"
 
 /* ---- the wire format of protocol buffers, appended to a strbuf ---- */
 

@@ -1,7 +1,6 @@
 #include "format/stages.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,123 +8,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "format/calltree.h"
-
-/* The functions by which packets are followed. The preset "stages" has those that are steps. */
-
-static const struct stages_func none;
-
-static const struct stages_func funcs[] = {
-	{ "tcp_sendmsg", .step = STEP_SENDER },
-	{ "tcp_sendmsg_locked", .step = STEP_SENDER },
-	{ "tcp_v4_connect", .step = STEP_SENDER },
-	{ "tcp_v6_connect", .step = STEP_SENDER },
-	{ "tcp_close", .step = STEP_SENDER },
-	{ "tcp_shutdown", .step = STEP_SENDER },
-	{ "udp_sendmsg", .step = STEP_SENDER },
-	{ "udpv6_sendmsg", .step = STEP_SENDER },
-	{ "raw_sendmsg", .step = STEP_SENDER },
-	{ "rawv6_sendmsg", .step = STEP_SENDER },
-	{ "ping_v4_sendmsg", .step = STEP_SENDER },
-	{ "ping_v6_sendmsg", .step = STEP_SENDER },
-	{ "__tcp_transmit_skb", .arrow = ARROW_SEND },
-	{ "__ip_queue_xmit", .step = STEP_SEND, .arrow = ARROW_SEND, .level = 1 },
-	{ "ip_queue_xmit", .arrow = ARROW_SEND },
-	{ "ip_build_and_send_pkt", .step = STEP_SEND, .level = 1 },
-	{ "ip_send_skb", .step = STEP_SEND, .arrow = ARROW_SEND, .level = 1 },
-	{ "udp_send_skb", .arrow = ARROW_SEND },
-	{ "ip6_xmit", .step = STEP_SEND, .arrow = ARROW_SEND, .level = 1 },
-	{ "ip6_send_skb", .step = STEP_SEND, .arrow = ARROW_SEND, .level = 1 },
-	{ "udp_v6_send_skb", .arrow = ARROW_SEND },
-	{ "ip_local_out", .step = STEP_SEND, .arrow = ARROW_SEND, .level = 2 },
-	{ "__ip_local_out", .arrow = ARROW_SEND },
-	{ "ip6_local_out", .arrow = ARROW_SEND },
-	{ "__dev_queue_xmit", .step = STEP_QUEUE, .arrow = ARROW_QUEUE },
-	{ "sch_direct_xmit", .arrow = ARROW_TAKE },
-	{ "dev_hard_start_xmit", .step = STEP_DRIVE, .arrow = ARROW_TAKE, .level = 1,
-	  .has_first = true },
-	{ "loopback_xmit", .step = STEP_DRIVE, .is_local = true },
-	{ "veth_xmit", .step = STEP_DRIVE, .arrow = ARROW_QUEUE, .is_local = true },
-	{ "netif_rx", .step = STEP_BACKLOG, .arrow = ARROW_QUEUE },
-	{ "__netif_rx", .step = STEP_BACKLOG, .arrow = ARROW_QUEUE },
-	{ "enqueue_to_backlog", .step = STEP_BACKLOG, .arrow = ARROW_QUEUE },
-	{ "napi_gro_receive", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 1 },
-	{ "gro_receive_skb", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 1 },
-	{ "netif_receive_skb", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 2 },
-	{ "__netif_receive_skb", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 3 },
-	{ "__netif_receive_skb_one_core", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE,
-	  .level = 4 },
-	{ "ip_rcv", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 5 },
-	{ "ipv6_rcv", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 5 },
-	{ "ip_local_deliver", .step = STEP_RECEIVE, .level = 6 },
-	{ "ip6_input", .step = STEP_RECEIVE, .level = 6 },
-	{ "tcp_v4_rcv", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 7 },
-	{ "tcp_v6_rcv", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 7 },
-	{ "udp_rcv", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 7 },
-	{ "udpv6_rcv", .step = STEP_RECEIVE, .arrow = ARROW_RECEIVE, .level = 7 },
-	{ "tcp_v4_do_rcv", .step = STEP_RECEIVE, .arrow = ARROW_TAKE, .level = 8 },
-	{ "tcp_v6_do_rcv", .step = STEP_RECEIVE, .arrow = ARROW_TAKE, .level = 8 },
-	{ "sock_def_readable", .step = STEP_WAKE, .arrow = ARROW_WAKE },
-	{ "tcp_recvmsg", .step = STEP_READER },
-	{ "udp_recvmsg", .step = STEP_READER },
-	{ "udpv6_recvmsg", .step = STEP_READER },
-	{ "raw_recvmsg", .step = STEP_READER },
-	{ "ping_recvmsg", .step = STEP_READER },
-	{ "skb_copy_datagram_iter", .step = STEP_COPY, .arrow = ARROW_TAKE },
-	{ "skb_copy_and_csum_datagram_msg", .step = STEP_COPY, .arrow = ARROW_TAKE },
-	{ "skb_consume_udp", .step = STEP_COPY, .arrow = ARROW_TAKE },
-	{ "kfree_skb", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "kfree_skb_reason", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "sk_skb_reason_drop", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "__kfree_skb", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "kfree_skb_partial", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "skb_free_datagram", .arrow = ARROW_FREE },
-	{ "consume_skb", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "__consume_stateless_skb", .arrow = ARROW_FREE },
-	{ "napi_consume_skb", .step = STEP_FREE, .arrow = ARROW_FREE },
-	{ "skb_attempt_defer_free", .step = STEP_FREE, .arrow = ARROW_FREE },
-};
-
-const struct stages_func *stages_func_at(size_t i)
-{
-	return i < sizeof(funcs) / sizeof(funcs[0]) ? &funcs[i] : NULL;
-}
-
-const struct stages_func *stages_func_of(struct text name)
-{
-	for (size_t i = 0; stages_func_at(i); i++) {
-		if (text_equal(name, (struct text){ funcs[i].name, strlen(funcs[i].name) }))
-			return &funcs[i];
-	}
-	return &none;
-}
-
-/* NULL: no memory */
-static const struct stages_func *known_func(struct stages_known *known, const struct callsym *sym)
-{
-	if (!sym)
-		return &none;
-	if (VEC_RESERVE_ZEROED(known->funcs, known->cap, sym->id + 1u))
-		return NULL;
-	if (!known->funcs[sym->id])
-		known->funcs[sym->id] = stages_func_of(sym->name);
-	return known->funcs[sym->id];
-}
-
-/* A number for the call's skb; 0: none. */
-static uint64_t skb_of(const struct call *call, const struct stages_func *func)
-{
-	return call_object(call, func->has_first ? "first" : "skb");
-}
-
-/* Whether one of its callers, on the same track, has the same skb. */
-static bool is_inside(const struct calltask *task, const struct call *call)
-{
-	for (uint32_t i = call->depth; i-- > 0 && task->calls[i].user == call->user;) {
-		if (task->calls[i].user_ns == call->user_ns)
-			return true;
-	}
-	return false;
-}
+#include "format/stagefunc.h"
 
 /* ---- the tables ---- */
 
@@ -349,7 +232,7 @@ struct stages {
 	uint32_t *reading;   /* ways whose readers have not returned */
 	size_t reading_cnt;
 	size_t reading_cap;
-	struct stages_known known;
+	struct stagefuncs known;
 	bool failed;
 };
 
@@ -360,12 +243,12 @@ static void stages_fail(struct stages *st, int err)
 	st->failed |= err != 0;
 }
 
-static const struct stages_func *func_of(struct stages *st, const struct callsym *sym)
+static const struct stagefunc *func_of(struct stages *st, const struct callsym *sym)
 {
-	const struct stages_func *func = known_func(&st->known, sym);
+	const struct stagefunc *func = stagefuncs_of(&st->known, sym);
 
 	st->failed |= !func;
-	return func ? func : &none;
+	return func ? func : stagefunc_of(text_from(""));
 }
 
 /* The outermost caller that sends by the same socket; NULL: none. */
@@ -377,7 +260,7 @@ static const struct call *sender_of(struct stages *st, const struct calltask *ta
 
 	for (uint32_t i = call->depth; i-- > 0;) {
 		const struct call *caller = &task->calls[i];
-		const enum stages_step step = func_of(st, caller->sym)->step;
+		const enum stagefunc_step step = func_of(st, caller->sym)->step;
 		const uint64_t its = call_object(caller, "sk");
 
 		if (step == STEP_RECEIVE || (sk && its && sk != its))
@@ -410,7 +293,7 @@ static bool has_number_of(const struct stages *st, const struct way *way)
 static bool is_same(const struct stages *st, const struct way *way, const struct calltask *task,
 		    const struct call *call)
 {
-	return way && (has_number_of(st, way) || is_inside(task, call));
+	return way && (has_number_of(st, way) || stagefunc_is_inside(task, call));
 }
 
 /* The packet of this call, if it can be the one that was seen before; NULL: none was, or it is another. */
@@ -420,7 +303,7 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 
 	if (!way || way->is_done)
 		return NULL;
-	if (way->is_freed && !is_inside(task, call))
+	if (way->is_freed && !stagefunc_is_inside(task, call))
 		return NULL;   /* its copies have its number, and may get its memory */
 	way->is_freed = false; /* it had another user, too */
 	return way;
@@ -670,12 +553,12 @@ static struct way *arrive(struct stages *st, const struct calltask *task, const 
 /* ---- steps ---- */
 
 static void step_send(struct stages *st, const struct calltask *task, const struct call *call,
-		      const struct stages_func *func)
+		      const struct stagefunc *func)
 {
 	struct way *way = live_way(st, task, call);
 	const struct call *sender;
 
-	if (way && is_inside(task, call))
+	if (way && stagefunc_is_inside(task, call))
 		return;
 	if (!way || way->stage != STAGE_SOCKET || func->level <= way->level) {
 		sender = sender_of(st, task, call);
@@ -708,7 +591,7 @@ static void step_queue(struct stages *st, const struct calltask *task, const str
 }
 
 static void step_drive(struct stages *st, const struct calltask *task, const struct call *call,
-		       const struct stages_func *func)
+		       const struct stagefunc *func)
 {
 	struct way *way = live_way(st, task, call);
 	const bool inside = is_same(st, way, task, call);
@@ -764,7 +647,7 @@ static void step_back(struct way *way)
 }
 
 static void step_receive(struct stages *st, const struct calltask *task, const struct call *call,
-			 const struct stages_func *func)
+			 const struct stagefunc *func)
 {
 	struct way *way = live_way(st, task, call);
 	const bool inside = is_same(st, way, task, call);
@@ -859,9 +742,9 @@ static void step_free(struct stages *st, const struct call *call)
  * caller calls drivers.
  */
 static bool is_driver(struct stages *st, const struct calltask *task, const struct call *call,
-		      const struct stages_func *func)
+		      const struct stagefunc *func)
 {
-	const struct stages_func *caller;
+	const struct stagefunc *caller;
 
 	if (func->step == STEP_DRIVE)
 		return true;
@@ -889,9 +772,9 @@ static void take_number(struct stages *st, struct way *way)
 static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct stages *st = ctx;
-	const struct stages_func *func = func_of(st, call->sym);
+	const struct stagefunc *func = func_of(st, call->sym);
 
-	call->user_ns = skb_of(call, func);
+	call->user_ns = stagefunc_skb(call, func);
 	st->nr = call_packet(call);
 	if (func->step == STEP_WAKE)
 		step_wake(st, task, call);
@@ -917,7 +800,7 @@ static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 static void stages_on_end(void *ctx, struct calltask *task, struct call *call)
 {
 	struct stages *st = ctx;
-	const struct stages_func *func = func_of(st, call->sym);
+	const struct stagefunc *func = func_of(st, call->sym);
 
 	if (call->is_leaf)
 		stages_on_begin(ctx, task, call);
@@ -994,192 +877,4 @@ int stages_finish(struct stages *st)
 const struct stages_sums *stages_sums(const struct stages *st)
 {
 	return &st->sums;
-}
-
-/* ---- the arrows of a packet: from task to task, into softirqs and out of them ---- */
-
-/* Each key has one slot. Few packets are in flight at a time, and a later one may take the slot of another. */
-#define SLOT_CNT 65536u
-
-struct packetflow_way {
-	uint64_t key; /* of an skb, or of a socket whose reader was woken; 0: free */
-	uint64_t id;
-	uint64_t last_ns;
-	uint32_t track;
-	uint32_t task_id;
-};
-
-enum key_kind {
-	KEY_SKB = 1,
-	KEY_SK,
-};
-
-/* @kind keeps skbs and sockets apart. Keys are the same in every run, so that slots are, too. */
-static uint64_t stages_key_of(uint64_t object, enum key_kind kind)
-{
-	uint64_t key;
-
-	if (!object)
-		return 0;
-	key = (object ^ (uint64_t)kind << 60) * 0x9e3779b97f4a7c15u;
-	key ^= key >> 32;
-	return key ? key : 1;
-}
-
-/* The way of @key, or the slot for it. */
-static struct packetflow_way *flow_of(struct packetflow *pf, uint64_t key)
-{
-	return &pf->ways[key % SLOT_CNT];
-}
-
-static bool flow_is_known(const struct packetflow_way *way, uint64_t key, uint64_t now_ns)
-{
-	return way->key == key && (now_ns < way->last_ns || now_ns - way->last_ns <= PACKETFLOW_NS);
-}
-
-static void stages_put_flow(struct packetflow_way *way, uint64_t key, uint64_t id,
-			    const struct calltask *task, const struct call *call)
-{
-	*way = (struct packetflow_way){ .key = key,
-					.id = id,
-					.last_ns = call->begin_ns,
-					.track = call->user,
-					.task_id = task->id };
-}
-
-/* The skb of the innermost caller that has one. */
-static uint64_t skb_around(const struct calltask *task, const struct call *call)
-{
-	for (uint32_t i = call->depth; i-- > 0;) {
-		if (task->calls[i].user_ns)
-			return task->calls[i].user_ns;
-	}
-	return 0;
-}
-
-static bool is_elsewhere(const struct packetflow_way *way, const struct calltask *task,
-			 const struct call *call)
-{
-	return way->track != call->user || way->task_id != task->id;
-}
-
-static void flow_end(struct packetflow *pf, const struct calltask *task, const struct call *call,
-		     struct packetflow_step *out)
-{
-	struct packetflow_way *way = flow_of(pf, call->user_ns);
-
-	if (flow_is_known(way, call->user_ns, call->begin_ns) && is_elsewhere(way, task, call))
-		*out = (struct packetflow_step){ way->id, true };
-	*way = (struct packetflow_way){ 0 };
-}
-
-static void flow_go(struct packetflow *pf, const struct calltask *task, const struct call *call,
-		    enum stages_arrow arrow, struct packetflow_step *out)
-{
-	uint64_t key = call->user_ns;
-	struct packetflow_way *way = flow_of(pf, key);
-	bool is_here = flow_is_known(way, key, call->begin_ns);
-
-	if (arrow == ARROW_NONE || (arrow != ARROW_QUEUE && is_inside(task, call)))
-		return;
-	if (arrow == ARROW_TAKE && !(is_here && is_elsewhere(way, task, call)))
-		return;
-	stages_put_flow(way, key, is_here && arrow != ARROW_SEND ? way->id : ++pf->last_id, task,
-			call);
-	out->id = way->id;
-}
-
-/* A reader of @sk was woken because of the packet that the callers are at. */
-static void flow_wake(struct packetflow *pf, const struct calltask *task, const struct call *call,
-		      uint64_t sk, struct packetflow_step *out)
-{
-	uint64_t skb = skb_around(task, call);
-	const struct packetflow_way *way = skb ? flow_of(pf, skb) : NULL;
-
-	if (!way || !flow_is_known(way, skb, call->begin_ns))
-		return;
-	out->id = way->id;
-	stages_put_flow(flow_of(pf, sk), sk, way->id, task, call);
-}
-
-/*
- * If this is the first call with the socket after the wake-up, by another task, it gets the arrow, unless @out has
- * one already.
- */
-static void flow_woken(struct packetflow *pf, const struct calltask *task, const struct call *call,
-		       uint64_t sk, struct packetflow_step *out)
-{
-	struct packetflow_way *way = flow_of(pf, sk);
-
-	if (!sk || !flow_is_known(way, sk, call->begin_ns) || !is_elsewhere(way, task, call))
-		return;
-	if (!out->id)
-		out->id = way->id;
-	*way = (struct packetflow_way){ 0 };
-}
-
-/*
- * A task that takes a packet from a socket is the reader that was woken, perhaps inside a call with that socket:
- * @call or one of its callers has the socket. A later call with the socket is not the woken one.
- */
-static void flow_take(struct packetflow *pf, const struct calltask *task, const struct call *call,
-		      uint64_t sk, struct packetflow_step *out)
-{
-	flow_go(pf, task, call, ARROW_TAKE, out);
-	flow_woken(pf, task, call, sk, out);
-	for (uint32_t i = call->depth; i-- > 0 && task->calls[i].user == call->user;)
-		flow_woken(pf, task, call,
-			   stages_key_of(call_object(&task->calls[i], "sk"), KEY_SK), out);
-}
-
-static int object_step(struct packetflow *pf, const struct calltask *task, struct call *call,
-		       struct packetflow_step *out)
-{
-	const struct stages_func *func = known_func(&pf->known, call->sym);
-	uint64_t sk;
-
-	if (!func)
-		return -ENOMEM;
-	call->user_ns = stages_key_of(skb_of(call, func), KEY_SKB);
-	sk = stages_key_of(call_object(call, "sk"), KEY_SK);
-	if (!call->user_ns && !sk)
-		return 0;
-	if (!pf->ways)
-		pf->ways = calloc(SLOT_CNT, sizeof(*pf->ways));
-	if (!pf->ways)
-		return -ENOMEM;
-	if (!call->user_ns && func->arrow == ARROW_WAKE)
-		flow_wake(pf, task, call, sk, out);
-	else if (!call->user_ns)
-		flow_woken(pf, task, call, sk, out);
-	else if (func->arrow == ARROW_FREE)
-		flow_end(pf, task, call, out);
-	else if (func->arrow == ARROW_TAKE)
-		flow_take(pf, task, call, sk, out);
-	else
-		flow_go(pf, task, call, func->arrow, out);
-	return 0;
-}
-
-/* The arrows of a packet's number (--track), which no others have. */
-#define FLOW_OF_NUMBER (UINT64_C(1) << 63)
-
-int packetflow_step(struct packetflow *pf, const struct calltask *task, struct call *call,
-		    struct packetflow_step *out)
-{
-	const uint64_t nr = call_packet(call);
-	int err;
-
-	*out = (struct packetflow_step){ 0 };
-	err = call->arg_cnt ? object_step(pf, task, call, out) : 0;
-	if (nr)
-		*out = (struct packetflow_step){ .id = FLOW_OF_NUMBER | nr };
-	return err;
-}
-
-void packetflow_release(struct packetflow *pf)
-{
-	free(pf->ways);
-	free(pf->known.funcs);
-	*pf = (struct packetflow){ 0 };
 }
