@@ -79,14 +79,15 @@ static void check_sums(const char *want)
 {
 	char got[256] = "";
 
-	for (int i = 0; i <= STAGE_CNT; i++) {
-		const struct hist *h = i < STAGE_CNT ? &sums->stages[i] : &sums->total;
+	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
+		const char *name;
+		const struct hist *h = stages_times(sums, i, &name);
 		const size_t len = strlen(got);
 
 		if (h->cnt)
 			snprintf(got + len, sizeof(got) - len, "%s%s %llu*%llu", len ? " " : "",
-				 i < STAGE_CNT ? stage_name((enum stage)i) : "total",
-				 (unsigned long long)h->cnt, (unsigned long long)(h->sum / US));
+				 name, (unsigned long long)h->cnt,
+				 (unsigned long long)(h->sum / US));
 	}
 	CHECK_STR(got, want);
 }
@@ -513,4 +514,45 @@ TEST(the_table_says_what_it_counts)
 		     "\"p99_ns\":null,\"max_ns\":null,\"first_seen\":null,\"last_seen\":\"open\","
 		     "\"not_told_apart\":null}\n"));
 	strbuf_release(&out);
+}
+
+/* ---- between a call that reads and one that sends ---- */
+
+/* A server: from the return of the call that took bytes, 1037, to the next that sends, 51037. */
+static const struct step request[] = {
+	E(1, 0, 1000, "tcp_recvmsg", "sk=0xb, msg=0x1"),
+	L(1, 1, 1010, 1, "skb_copy_datagram_iter", "skb=0x77, offset=0"),
+	R(1, 0, 1037, 37, "tcp_recvmsg"),
+	L(1, 0, 2000, 1, "tcp_recvmsg", "sk=0xb, msg=0x1"), /* which finds nothing */
+	L(2, 0, 3000, 1, "tcp_sendmsg", "sk=0xc, msg=0x1"), /* of another connection */
+	E(1, 0, 51037, "tcp_sendmsg", "sk=0xb, msg=0x1"),
+	L(1, 1, 51038, 1, "tcp_sendmsg_locked", "sk=0xb, msg=0x1"),
+	R(1, 0, 51040, 3, "tcp_sendmsg"),
+	L(1, 0, 52000, 1, "tcp_sendmsg", "sk=0xb, msg=0x1"), /* the rest of the answer */
+};
+
+TEST(an_application_takes_time_between_reading_and_sending)
+{
+	begin();
+	for (uint64_t i = 0; i < 23; i++)
+		FEED(request, i * 100000);
+	end();
+	check_sums("application 23*1150000");
+}
+
+/* A task that closes does not answer. Nor is it an answer after a loss, when the connection may be a new one at the same address. */
+TEST(what_is_no_answer)
+{
+	static const struct step nothing[] = { L(1, 0, 51037, 1, "tcp_close", "sk=0xb") };
+	static const struct step lost[] = { { ROW_LOST, 1, 0, 51000, 0, "", "" } };
+
+	begin();
+	feed(request, 3, 0);
+	FEED(nothing, 0);
+	feed(&request[5], 4, 10);
+	feed(request, 3, 100000);
+	FEED(lost, 100000);
+	feed(&request[5], 4, 100000);
+	end();
+	check_sums("");
 }

@@ -190,21 +190,24 @@ int pager_end(void)
 	return -ECHILD;
 }
 
-void pager_table(const char *text, size_t len)
+void pager_table(const struct strbuf *text, size_t start)
 {
-	const char *end = text + len;
 	unsigned int columns;
+	const char *line;
+	const char *end;
 
-	if (pager.pid <= 0 || !len)
+	if (pager.pid <= 0 || !strbuf_ok(text) || text->len <= start)
 		return;
+	line = text->ptr + start;
+	end = text->ptr + text->len;
 	columns = tty_columns(pager.terminal_fd);
-	while (text < end) {
-		const char *line_end = memchr(text, '\n', (size_t)(end - text));
+	while (line < end) {
+		const char *line_end = memchr(line, '\n', (size_t)(end - line));
 
 		line_end = line_end ? line_end : end;
-		if ((size_t)(line_end - text) > columns)
+		if ((size_t)(line_end - line) > columns)
 			pager.shared->is_wide = true;
-		text = line_end + 1;
+		line = line_end + 1;
 	}
 }
 

@@ -27,10 +27,11 @@ bool pager_start(void);
 int pager_end(void);
 
 /*
- * pager_table - announce that @text is a table, with one column per byte. If it is the pager's first text and has rows
- * wider than the terminal, less cuts the rows there instead of wrapping them (-S), and waits for keys.
+ * pager_table - announce that what @text has from @start on is a table, with one column per byte. If it is the pager's
+ * first text and has rows wider than the terminal, less cuts the rows there instead of wrapping them (-S), and waits for
+ * keys.
  */
-void pager_table(const char *text, size_t len);
+void pager_table(const struct strbuf *text, size_t start);
 
 /* pager_page - output_page, through a pager if @is_wanted. */
 int pager_page(struct strbuf *text, color_find *paint, bool is_wanted);

@@ -9,8 +9,8 @@
 static const struct stagefunc none;
 
 static const struct stagefunc funcs[] = {
-	{ "tcp_sendmsg", .step = STEP_SENDER },
-	{ "tcp_sendmsg_locked", .step = STEP_SENDER },
+	{ "tcp_sendmsg", .step = STEP_SENDER, .is_stream = true },
+	{ "tcp_sendmsg_locked", .step = STEP_SENDER, .is_stream = true },
 	{ "tcp_v4_connect", .step = STEP_SENDER },
 	{ "tcp_v6_connect", .step = STEP_SENDER },
 	{ "tcp_close", .step = STEP_SENDER },
@@ -59,7 +59,7 @@ static const struct stagefunc funcs[] = {
 	{ "tcp_v4_do_rcv", .step = STEP_RECEIVE, .arrow = ARROW_TAKE, .level = 8 },
 	{ "tcp_v6_do_rcv", .step = STEP_RECEIVE, .arrow = ARROW_TAKE, .level = 8 },
 	{ "sock_def_readable", .step = STEP_WAKE, .arrow = ARROW_WAKE },
-	{ "tcp_recvmsg", .step = STEP_READER },
+	{ "tcp_recvmsg", .step = STEP_READER, .is_stream = true },
 	{ "udp_recvmsg", .step = STEP_READER },
 	{ "udpv6_recvmsg", .step = STEP_READER },
 	{ "raw_recvmsg", .step = STEP_READER },

@@ -42,6 +42,7 @@ struct stagefunc {
 	uint8_t level; /* SEND, RECEIVE: a packet reaches lower levels first; DRIVE: 1: calls drivers */
 	bool is_local;  /* DRIVE: gives packets to a receiver on this host */
 	bool has_first; /* the argument that is the packet is called first, not skb */
+	bool is_stream; /* SENDER, READER: of a connection's bytes */
 };
 
 /* The functions of a trace, by the callsym's id. Zeroed: none; free @funcs. */

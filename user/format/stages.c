@@ -49,6 +49,21 @@ const char *stage_name(enum stage stage)
 	return stage_names[stage];
 }
 
+const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name)
+{
+	if (i < STAGE_CNT) {
+		*name = stage_names[i];
+		return &sums->stages[i];
+	}
+	*name = i == STAGE_CNT ? "total" : "application";
+	return i == STAGE_CNT ? &sums->total : &sums->application;
+}
+
+bool stages_has_times(const struct stages_sums *sums, int i)
+{
+	return i <= STAGE_CNT || sums->application.cnt;
+}
+
 /* A row of any of the tables. In the text each has its own; a row of the data has the columns of all. */
 struct stages_row {
 	uint64_t packet_cnt;
@@ -174,9 +189,13 @@ int stages_put(const struct stages_sums *sums, struct tablew *w)
 	const char *title = "FIRST SEEN";
 
 	tablew_head(w, &table);
-	for (int i = 0; i < STAGE_CNT; i++)
-		put_hist(w, stage_names[i], &sums->stages[i]);
-	put_hist(w, "total", &sums->total);
+	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
+		const char *name;
+		const struct hist *h = stages_times(sums, i, &name);
+
+		if (stages_has_times(sums, i))
+			put_hist(w, name, h);
+	}
 	for (int i = 0; i < STAGES_BEGIN_CNT; i++)
 		put_packets(w, &title,
 			    &(struct stages_row){ .packet_cnt = sums->begin_cnts[i],
@@ -220,6 +239,13 @@ struct way {
 	bool has_copies; /* which have its times, and go on */
 };
 
+/* What an application does with a connection. */
+struct stages_conn {
+	uint64_t sk;
+	uint64_t read_ns; /* when a call that took bytes from it returned; 0: it has sent since */
+	bool is_taken;    /* a call that reads has taken bytes, and has not returned */
+};
+
 struct stages {
 	struct calltree *tree;
 	struct stages_sums sums;
@@ -232,6 +258,10 @@ struct stages {
 	uint32_t *reading;   /* ways whose readers have not returned */
 	size_t reading_cnt;
 	size_t reading_cap;
+	struct stages_conn *conns;
+	size_t conn_cnt;
+	size_t conn_cap;
+	struct hash conn_index; /* by sk */
 	struct stagefuncs known;
 	bool failed;
 };
@@ -270,6 +300,79 @@ static const struct call *sender_of(struct stages *st, const struct calltask *ta
 			sender = caller;
 	}
 	return sender;
+}
+
+/* ---- between a call that reads and one that sends ---- */
+
+/* The connection at @sk; NULL: none. */
+static struct stages_conn *conn_of(const struct stages *st, uint64_t sk)
+{
+	for (uint32_t at = 0, item; sk && hash_next(&st->conn_index, hash_u64(sk), &at, &item);) {
+		if (st->conns[item].sk == sk)
+			return &st->conns[item];
+	}
+	return NULL;
+}
+
+/* The same, and if there is none, a new one. NULL: no memory, or no @sk. */
+static struct stages_conn *conn_add(struct stages *st, uint64_t sk)
+{
+	struct stages_conn *conn = conn_of(st, sk);
+
+	if (conn || !sk)
+		return conn;
+	if (VEC_RESERVE(st->conns, st->conn_cap, st->conn_cnt + 1) ||
+	    hash_add(&st->conn_index, hash_u64(sk), (uint32_t)st->conn_cnt)) {
+		st->failed = true;
+		return NULL;
+	}
+	st->conns[st->conn_cnt] = (struct stages_conn){ .sk = sk };
+	return &st->conns[st->conn_cnt++];
+}
+
+/* Bytes are copied from a packet to the reader. */
+static void conn_take(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	for (uint32_t i = call->depth; i-- > 0;) {
+		const struct call *caller = &task->calls[i];
+		const struct stagefunc *func = func_of(st, caller->sym);
+		struct stages_conn *conn = NULL;
+
+		if (func->step == STEP_READER && func->is_stream)
+			conn = conn_add(st, call_object(caller, "sk"));
+		if (conn)
+			conn->is_taken = true;
+	}
+}
+
+/* A call that reads ends. */
+static void conn_read(struct stages *st, const struct call *call)
+{
+	struct stages_conn *conn = conn_of(st, call_object(call, "sk"));
+
+	if (!conn)
+		return;
+	if (conn->is_taken)
+		conn->read_ns = call->has_return ? call->end_ns : 0;
+	conn->is_taken = false;
+}
+
+/* A call that sends begins; or one that connects or closes, and that is no answer. */
+static void conn_send(struct stages *st, const struct call *call, bool is_answer)
+{
+	struct stages_conn *conn = conn_of(st, call_object(call, "sk"));
+
+	if (!conn)
+		return;
+	if (is_answer && conn->read_ns && call->begin_ns >= conn->read_ns)
+		stages_fail(st, hist_add(&st->sums.application, call->begin_ns - conn->read_ns));
+	conn->read_ns = 0;
+}
+
+static void conns_forget(struct stages *st)
+{
+	hash_clear(&st->conn_index);
+	st->conn_cnt = 0;
 }
 
 /* ---- ways ---- */
@@ -778,6 +881,10 @@ static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 	st->nr = call_packet(call);
 	if (func->step == STEP_WAKE)
 		step_wake(st, task, call);
+	else if (func->step == STEP_SENDER)
+		conn_send(st, call, func->is_stream);
+	else if (func->step == STEP_COPY)
+		conn_take(st, task, call);
 	if (!call->user_ns)
 		return;
 	take_number(st, way_of(st, call->user_ns));
@@ -808,6 +915,8 @@ static void stages_on_end(void *ctx, struct calltask *task, struct call *call)
 		step_driven(st, call);
 	if (st->reading_cnt && (func->step == STEP_READER || func->step == STEP_COPY))
 		step_read(st, task, call);
+	if (func->step == STEP_READER && func->is_stream)
+		conn_read(st, call);
 }
 
 /* ---- from start to end ---- */
@@ -840,9 +949,12 @@ void stages_free(struct stages *st)
 	for (int i = 0; i < STAGE_CNT; i++)
 		hist_release(&st->sums.stages[i]);
 	hist_release(&st->sums.total);
+	hist_release(&st->sums.application);
 	calltree_free(st->tree);
 	hash_release(&st->index);
 	hash_release(&st->numbers);
+	hash_release(&st->conn_index);
+	free(st->conns);
 	free(st->ways);
 	free(st->reading);
 	free(st->known.funcs);
@@ -861,8 +973,10 @@ static void settle_all(struct stages *st, enum stages_end end)
 
 int stages_row(struct stages *st, const struct row *row)
 {
-	if (row->kind == ROW_LOST && !row->keeps_open)
+	if (row->kind == ROW_LOST && !row->keeps_open) {
 		settle_all(st, STAGES_LOST);
+		conns_forget(st);
+	}
 	stages_fail(st, calltree_row(st->tree, row));
 	return st->failed ? -ENOMEM : 0;
 }

@@ -55,6 +55,8 @@ enum stages_end {
 struct stages_sums {
 	struct hist stages[STAGE_CNT]; /* ns */
 	struct hist total;             /* of packets with known first and last stage */
+	/* ns from the end of a call that read from a connection to the next one that sends on it */
+	struct hist application;
 	uint64_t begin_cnts[STAGES_BEGIN_CNT];
 	uint64_t end_cnts[STAGES_END_CNT][STAGE_CNT]; /* by the last stage */
 	/* times that cannot be separated: the sum of all stages from the first index to the second */
@@ -80,5 +82,14 @@ int stages_put(const struct stages_sums *sums, struct tablew *w);
 
 /* stage_name - "socket", "qdisc", ... */
 const char *stage_name(enum stage stage);
+
+#define STAGES_TIMES_CNT (STAGE_CNT + 2)
+
+/*
+ * stages_times - row @i of the times, from 0 on: each stage, total, application, and what it is called. stages_has_times:
+ * whether the row is shown; application is not where it counted nothing.
+ */
+const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name);
+bool stages_has_times(const struct stages_sums *sums, int i);
 
 #endif

@@ -70,7 +70,7 @@ static const char *formatopts_contradiction(const struct opts *opts)
 
 static const char *stageopts_contradiction(struct opts *opts)
 {
-	if (opts->latency_by != LATENCY_BY_STAGE)
+	if (opts->by != BY_STAGE)
 		return opts->verb == VERB_LATENCY && opts->follows
 			       ? "latency takes --track only with --by stage"
 			       : NULL;
@@ -83,6 +83,8 @@ static const char *stageopts_contradiction(struct opts *opts)
 	if (opts->interval_ns || opts->has_callers || opts->has_callees || opts->has_sort ||
 	    opts->profile_rows)
 		return "--by stage has one table, in the order of the stages: no -i, --sort, --rows, --callers, --callees";
+	if (opts->diff_per != DIFF_AUTO)
+		return "--by stage counts the packets of the whole files: no --per";
 	return NULL;
 }
 
@@ -138,8 +140,7 @@ static const char *take_latency_funcs(struct opts *opts)
 /* Return: NULL, or the complaint about a missing argument. */
 static const char *missing(struct opts *opts)
 {
-	const bool is_by_func =
-		opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_FUNCTION;
+	const bool is_by_func = opts->verb == VERB_LATENCY && opts->by == BY_FUNCTION;
 	const char *why = NULL;
 
 	if (opts->verb == VERB_RECORD && !opts->output_path) {
@@ -423,7 +424,7 @@ const char *contradict_settle(struct opts *opts)
 
 	if (!why)
 		why = contradiction(opts);
-	if (!why && opts->latency_by == LATENCY_BY_STAGE && !opts->input_path)
+	if (!why && opts->by == BY_STAGE && !opts->input_path)
 		why = str_list_add(&opts->presets, "stages");
 	return why;
 }

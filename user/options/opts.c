@@ -482,7 +482,7 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 /* The stages of a packet are found by arguments, whether they are shown or not. */
 static bool wants_args(const struct opts *opts)
 {
-	return opts->has_args || opts->latency_by == LATENCY_BY_STAGE;
+	return opts->has_args || opts->by == BY_STAGE;
 }
 
 /* Only graphs have a place for stacks and sleeps: tables would take them for nothing. */
@@ -558,7 +558,7 @@ const char *wants_net_of_part(const struct opts *opts)
 
 bool wants_net(const struct opts *opts, bool sums_up)
 {
-	if (wants_net_of_part(opts) || sums_up || opts->latency_by != LATENCY_BY_FUNCTION ||
+	if (wants_net_of_part(opts) || sums_up || opts->by != BY_FUNCTION ||
 	    opts->format == FORMAT_METRICS)
 		return false;
 	if (opts->verb == VERB_TRACE)
@@ -586,7 +586,7 @@ struct details_want wants_details(const struct opts *opts)
 			.has_ret = opts->has_retval || opts->is_retval_hex,
 			.is_ret_hex = opts->is_retval_hex,
 			.is_old_dialect = opts->is_old_dialect,
-			.hides_pointers = !opts->pointers && opts->latency_by != LATENCY_BY_STAGE,
+			.hides_pointers = !opts->pointers && opts->by != BY_STAGE,
 		},
 	};
 }

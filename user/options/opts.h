@@ -53,10 +53,10 @@ enum diff_per {
 	DIFF_SECOND,
 };
 
-/* The rows of latency. */
-enum latency_by {
-	LATENCY_BY_FUNCTION,
-	LATENCY_BY_STAGE, /* of a packet's path: format/stages.h */
+/* What the rows of a table are of. */
+enum table_by {
+	BY_FUNCTION,
+	BY_STAGE, /* latency: of a packet's path, format/stages.h */
 };
 
 /* The checked command line. */
@@ -76,8 +76,8 @@ struct opts {
 	struct str_list nograph_funcs;
 	struct str_list events; /* -e */
 	struct str_list latency_funcs;
-	int latency_by;          /* enum latency_by */
-	struct str_list presets; /* names that preset_find knows */
+	int by;                     /* enum table_by */
+	struct str_list presets;    /* names that preset_find knows */
 	struct num_list pids;
 	struct num_list tids;
 	struct str_list cgroups;

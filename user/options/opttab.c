@@ -412,10 +412,7 @@ static const char *per_at(int i)
 
 static const char *by_at(int i)
 {
-	static const char *const names[] = {
-		[LATENCY_BY_FUNCTION] = "function",
-		[LATENCY_BY_STAGE] = "stage",
-	};
+	static const char *const names[] = { [BY_FUNCTION] = "function", [BY_STAGE] = "stage" };
 
 	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
 }
@@ -615,10 +612,10 @@ const struct opt_def opt_defs[] = {
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,
 	  "With profile and latency: read this recording instead of tracing now." },
-	{ 0, "by", "WHAT", CHOICE(latency_by, by_at), OF(VERB_LATENCY),
+	{ 0, "by", "WHAT", CHOICE(by, by_at), OF(VERB_LATENCY) | OF(VERB_DIFF),
 	  "With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
 	  "stayed in each stage of the stack: socket, qdisc, driver, softirq, protocol, wake-up. The functions are those of "
-	  "the preset stages; -T +GLOB adds the driver's. A recording needs --graph-opts args." },
+	  "the preset stages; -T +GLOB adds the driver's. A recording needs --graph-opts args. With diff: the same of both files." },
 	{ 0, "sort", "KEY",
 	  CHOICE(profile_sort, sort_at, .given_at = offsetof(struct opts, has_sort)),
 	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),

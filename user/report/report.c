@@ -100,10 +100,15 @@ static int replay_no_match(const struct report_config *config)
 	const struct opts *opts = config->opts;
 	struct strbuf names = { 0 };
 
-	/* in a comparison, the other side may have such calls */
-	if (!opts || !selector_of(opts, 0) || opts->verb == VERB_DIFF || config->is_followed)
+	if (!opts || !selector_of(opts, 0) || config->is_followed)
 		return 0;
 	put_selection(&names, opts);
+	/* in a comparison, the other side may have such calls */
+	if (opts->verb == VERB_DIFF) {
+		log_warn("'%s': no call matches %s", config->path, names.ptr ? names.ptr : "");
+		strbuf_release(&names);
+		return 0;
+	}
 	log_error("'%s': no call matches %s", config->path, names.ptr ? names.ptr : "");
 	log_hint("netfgraph profile --input FILE lists the functions that were called; "
 		 "report --graph-opts proc shows the tasks");

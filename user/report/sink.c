@@ -700,15 +700,26 @@ static int put_tables(struct sink_stages *ss)
 		return err;
 	sums = stages_sums(ss->stages);
 	if (!sums->packet_cnt) {
-		log_warn("no traced call had a packet as an argument");
+		if (opts->verb == VERB_DIFF)
+			log_warn("'%s': no traced call had a packet as an argument",
+				 opts->input_path);
+		else
+			log_warn("no traced call had a packet as an argument");
 		if (opts->input_path)
 			log_hint(
 				"a recording has them with record --preset stages --graph-opts args");
 	}
 	warn_of_tasks(opts, sums);
+	if (opts->verb == VERB_DIFF)
+		return 0; /* which asks for the sums */
 	return stages_put(sums, &(struct tablew){ .out = &ss->rows.output->buf,
 						  .form = wants_form(opts),
 						  .host = ss->node });
+}
+
+const struct stages_sums *sink_stages_sums(const struct sink *sink)
+{
+	return stages_sums(((const struct sink_stages *)sink)->stages);
 }
 
 static int finish(struct sink *sink, bool is_failed)
@@ -789,7 +800,7 @@ int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 		log_hint("-o FILE writes it to a file");
 		return -EINVAL;
 	}
-	if (opts->verb == VERB_LATENCY && opts->latency_by == LATENCY_BY_STAGE)
+	if (opts->by == BY_STAGE)
 		return sink_stages_new(out, opts, output);
 	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF)
 		return sink_table_new(out, opts, output);

@@ -99,6 +99,9 @@ int sink_format_new(struct sink **out, enum format_kind kind, const struct rende
  */
 int sink_table_new(struct sink **out, const struct opts *opts, struct output *output);
 
+/* sink_stages_sums - what the sink of --by stage found; final when it is finished. */
+const struct stages_sums *sink_stages_sums(const struct sink *sink);
+
 /* sink_table_profile - the table, for callers that fill it without rows. */
 struct profile *sink_table_profile(struct sink *sink);
 

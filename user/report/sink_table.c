@@ -154,7 +154,7 @@ static int tables_put_text(struct sink_table *st, const struct profile_view *vie
 			  ? tables_put_latency(st, view)
 			  : profile_put_table(st->profile, view, &origin, &st->table);
 
-	pager_table(buf->ptr + start, strbuf_ok(buf) ? buf->len - start : 0);
+	pager_table(buf, start);
 	if (!err && color_in_output(st->rows.sink.file->path))
 		paint_table(buf, start);
 	return err;

@@ -791,7 +791,7 @@ static void put_conditions(struct strbuf *out, const struct session *ses)
 static bool is_said(const struct opts *opts)
 {
 	return opts->verb == VERB_LATENCY && !opts->interval_ns &&
-	       (opts->latency_funcs.cnt || opts->latency_by == LATENCY_BY_STAGE);
+	       (opts->latency_funcs.cnt || opts->by == BY_STAGE);
 }
 
 static void put_reason(struct strbuf *out, const struct session *ses)

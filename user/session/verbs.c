@@ -13,7 +13,9 @@
 #include "base/privdrop.h"
 #include "base/verdict.h"
 #include "format/profile_diff.h"
+#include "format/stages_diff.h"
 #include "options/opts.h"
+#include "options/opttab.h"
 #include "report/choose.h"
 #include "report/recinfo.h"
 #include "report/report.h"
@@ -201,7 +203,7 @@ static int side_read(struct side *side, const struct outfile *outfile, void (*op
 	int err = details_init(&side->details, &want, NULL);
 
 	if (!err)
-		err = sink_table_new(&side->sink, &side->opts, &side->none);
+		err = sink_open(&side->sink, &side->opts, &side->none);
 	config.sink = side->sink;
 	if (!err)
 		err = report_run(&config, &side->stats);
@@ -229,6 +231,32 @@ static struct profile_side profile_of(const struct side *side)
 		.is_of_command = side->stats.is_of_command,
 		.knows_traced = !side->opts.input_is_text,
 	};
+}
+
+static struct profile_side stages_of(const struct side *side)
+{
+	return (struct profile_side){
+		.path = side->opts.input_path,
+		.length_ns = side->stats.length_ns,
+		.lacks_events = report_has_losses(&side->stats),
+	};
+}
+
+static int print_stages(const struct opts *opts, const struct side sides[2], struct output *output)
+{
+	const struct stages_diff diff = {
+		.sides = { stages_of(&sides[0]), stages_of(&sides[1]) },
+		.sums = { sink_stages_sums(sides[0].sink), sink_stages_sums(sides[1].sink) },
+	};
+	struct tablew w = { .out = &output->buf, .form = wants_form(opts) };
+	int err;
+
+	if (opts->json)
+		return stages_diff_json(&diff, &output->buf);
+	err = stages_diff_put(&diff, &w);
+	if (!err && w.form == TABLE_TEXT)
+		pager_table(&output->buf, 0);
+	return err;
 }
 
 /* More than 5 % apart. */
@@ -274,9 +302,15 @@ static int diff_print(const struct opts *opts, const struct side sides[2], struc
 	if (opts->json)
 		return profile_diff_json(&diff, &output->buf);
 	err = profile_diff_put(&diff, &w);
-	if (w.form == TABLE_TEXT)
-		pager_table(output->buf.ptr, err ? 0 : output->buf.len);
+	if (!err && w.form == TABLE_TEXT)
+		pager_table(&output->buf, 0);
 	return err;
+}
+
+/* Whether options selected none of its calls, which has been said. */
+static bool has_no_call(const struct side *side)
+{
+	return selector_of(&side->opts, 0) && side->stats.event_cnt && !side->stats.call_cnt;
 }
 
 static int diff_run(const struct opts *opts, struct side sides[2], struct output *output)
@@ -294,7 +328,12 @@ static int diff_run(const struct opts *opts, struct side sides[2], struct output
 		err = side_read(&sides[0], &output->file, verbs_drop_privileges);
 	if (!err)
 		err = side_read(&sides[1], &output->file, NULL);
-	return err ? err : diff_print(opts, sides, output);
+	if (!err && has_no_call(&sides[0]) && has_no_call(&sides[1]))
+		err = VERDICT_NOTHING;
+	if (err)
+		return err;
+	return opts->by == BY_STAGE ? print_stages(opts, sides, output)
+				    : diff_print(opts, sides, output);
 }
 
 static enum verdict diff_files(const struct opts *opts)
