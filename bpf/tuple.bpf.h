@@ -4,7 +4,8 @@
 
 /*
  * Describes a packet or a socket, if requested: addresses, ports, protocol, TCP flags, device. The data come from the
- * packet's own header if it has one already, else from its socket.
+ * packet's own header if it has one already, else from its socket. Where a function has both, the socket tells, unless it has no
+ * peer.
  */
 #include "packet.bpf.h"
 
@@ -104,13 +105,24 @@ static __always_inline void tuple_of_skb(struct nfg_packet *packet, struct sk_bu
 		tuple_of_sock(packet, sk);
 }
 
-/* A separate function, because its stack is separate from the program's (see values.bpf.h). */
-static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind)
+/* It is not connected, so each of its packets may have another peer. */
+static __always_inline bool lacks_peer(struct sock *sk)
 {
-	if (kind == NFG_ARG_SK)
-		tuple_of_sock(packet, (void *)ptr);
-	else
+	return !BPF_CORE_READ(sk, __sk_common.skc_dport);
+}
+
+/*
+ * Of a packet or socket, by @kind; @skb: the packet beside a socket, or 0. A separate function, because its stack is separate from
+ * the program's (see values.bpf.h).
+ */
+static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind, __u64 skb)
+{
+	if (kind != NFG_ARG_SK)
 		tuple_of_skb(packet, (void *)ptr);
+	else if (skb && lacks_peer((void *)ptr))
+		tuple_of_skb(packet, (void *)skb);
+	if (kind == NFG_ARG_SK && !packet->family)
+		tuple_of_sock(packet, (void *)ptr);
 	return 0;
 }
 

@@ -281,12 +281,13 @@ static __always_inline void put_ustack(struct values *vs, void *ctx, enum nfg_sl
 	put_value(vs, NFG_VALUE_USTACK_MM, begin_of_ustack(), slot);
 }
 
-static __always_inline void put_packet(struct values *vs, enum nfg_slot slot)
+static __always_inline void put_packet(struct values *vs, void *ctx, enum nfg_slot slot,
+				       enum how how)
 {
 	struct nfg_packet packet = { 0 };
 	const __u64 *words = (const void *)&packet;
 
-	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind);
+	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind, skb_arg(ctx, how));
 #pragma unroll
 	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++)
 		put_value(vs, NFG_VALUE_PACKET + i, words[i], slot);
@@ -382,7 +383,7 @@ static __always_inline void put_values(struct values *vs, void *ctx, bool is_exi
 	if (cfg.want_values & NFG_WANT_ARGS && vs->arg_cnt)
 		put_args(vs, ctx, slot, how);
 	if (cfg.want_values & NFG_WANT_PACKET && vs->packet.kind != NFG_ARG_NONE)
-		put_packet(vs, slot);
+		put_packet(vs, ctx, slot, how);
 	if (has_shown(how) && shown_cnt())
 		put_shown_by(slot, vs, ctx);
 }

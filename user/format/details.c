@@ -1,8 +1,6 @@
 #include "format/details.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,55 +9,11 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "format/flow.h"
 #include "kernel/probe.h"
 #include "kernel/sleep.h"
 #include "nfg_abi.h"
 #include "trace/event.h"
-
-static void put_proto(struct strbuf *out, uint8_t proto)
-{
-	switch (proto) {
-	case IPPROTO_TCP:
-		strbuf_str(out, "tcp");
-		return;
-	case IPPROTO_UDP:
-		strbuf_str(out, "udp");
-		return;
-	case IPPROTO_ICMP:
-		strbuf_str(out, "icmp");
-		return;
-	case IPPROTO_ICMPV6:
-		strbuf_str(out, "icmp6");
-		return;
-	default:
-		strbuf_str(out, "proto-");
-		strbuf_u64(out, proto);
-	}
-}
-
-static bool has_ports(uint8_t proto)
-{
-	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP ||
-	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
-}
-
-static void details_put_end(struct strbuf *out, const struct nfg_packet *packet,
-			    const uint8_t *addr, uint16_t port)
-{
-	bool is_v6 = packet->family == 6;
-	char text[INET6_ADDRSTRLEN];
-
-	inet_ntop(is_v6 ? AF_INET6 : AF_INET, addr, text, sizeof(text));
-	if (is_v6)
-		strbuf_char(out, '[');
-	strbuf_str(out, text);
-	if (is_v6)
-		strbuf_char(out, ']');
-	if (!has_ports(packet->proto))
-		return;
-	strbuf_char(out, ':');
-	strbuf_u64(out, ntohs(port));
-}
 
 static void put_flags(struct strbuf *out, uint8_t flags)
 {
@@ -87,35 +41,20 @@ static void put_dev(struct strbuf *out, const char *dev)
 		strbuf_char(out, dev[i] <= ' ' || dev[i] > 'z' ? '_' : dev[i]);
 }
 
-static bool is_zero(const uint8_t *addr)
-{
-	for (int i = 0; i < 16; i++) {
-		if (addr[i])
-			return false;
-	}
-	return true;
-}
-
 /*
  * packet_text - append a description of a packet or a socket: "tcp 10.0.0.1:4242 > 10.0.0.2:80 flags=SYN dev=eth0",
- * or of a socket "tcp local 10.0.0.1:4242 peer 10.0.0.2:80".
+ * or of a socket "tcp 10.0.0.1:4242 > 10.0.0.2:80 socket", whichever way a packet goes.
  *
  * The text contains none of | { }: readers of function_graph text look for those in comments too. Return: false, with
  * nothing appended, when nothing is known about it.
  */
 static bool packet_text(const struct nfg_packet *packet, struct strbuf *out)
 {
-	bool has_peer = !is_zero(packet->daddr) || packet->dport;
-
 	if (!packet->family)
 		return false;
-	put_proto(out, packet->proto);
-	strbuf_str(out, packet->from_sock ? " local " : " ");
-	details_put_end(out, packet, packet->saddr, packet->sport);
-	if (!packet->from_sock || has_peer) {
-		strbuf_str(out, packet->from_sock ? " peer " : " > ");
-		details_put_end(out, packet, packet->daddr, packet->dport);
-	}
+	flow_put_ends(out, packet);
+	if (packet->from_sock)
+		strbuf_str(out, " socket");
 	put_flags(out, packet->tcp_flags);
 	put_dev(out, packet->dev);
 	return true;
@@ -140,7 +79,8 @@ struct notes {
 	struct user_frame user_frames[NFG_STACK_FRAMES];
 	struct user_stack user_stack; /* of user_frames */
 	struct strbuf packet;
-	struct told *told; /* TOLD_CNT, by task */
+	struct nfg_packet seen; /* of the last row */
+	struct told *told;      /* TOLD_CNT, by task */
 };
 
 int notes_new(struct notes **out, const struct notes_config *config)
@@ -405,6 +345,10 @@ static uint32_t put_entry(struct notes *nt, struct row *row, struct row *comment
 			.kind = VALUE_INT,
 			.form = FORM_UNSIGNED,
 		};
+	if (config->has_packet && call.has_packet) {
+		nt->seen = call.packet;
+		row->packet = &nt->seen;
+	}
 	if (config->has_caller && call.has_caller) {
 		nt->caller = frame_of(nt, retaddr_get(config->callers, call.caller));
 		row->caller = &nt->caller;
@@ -468,6 +412,7 @@ uint32_t notes_fill(struct notes *nt, struct row *row, struct row *comments)
 
 	row->arg_cnt = 0;
 	row->caller = NULL;
+	row->packet = NULL;
 	row->ret = NULL;
 	if (row->kind == ROW_POINT && nt->config.points)
 		fill_point(nt, row);

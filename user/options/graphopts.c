@@ -79,7 +79,8 @@ const struct graph_opt_def graph_opt_defs[] = {
 	  "a comment after each sleep in a graph: how long, in which function, woken by whom and from where, how long it "
 	  "then waited for a processor, and for whom; and what the waker did meanwhile" },
 	{ "packet", offsetof(struct opts, has_packet), false,
-	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason" },
+	  "a comment before the first call with a packet or socket: addresses, ports, flags, device, drop reason; of a socket as "
+	  "of a packet that it sends, with the word socket" },
 };
 const size_t graph_opt_def_cnt = sizeof(graph_opt_defs) / sizeof(graph_opt_defs[0]);
 

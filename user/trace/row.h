@@ -123,6 +123,8 @@ struct user_stack {
 	bool lacks_files; /* a file that is mapped there could not be read; not in recordings */
 };
 
+struct nfg_packet;
+
 struct row {
 	enum row_kind kind;
 	uint32_t cpu;
@@ -154,6 +156,8 @@ struct row {
 	const struct value *args;    /* ENTRY, LEAF and POINT, arg_cnt of them */
 	const struct caller *caller; /* ENTRY and LEAF; NULL: unknown */
 	const struct value *ret;     /* LEAF and RETURN; NULL: unknown */
+	const struct nfg_packet *
+		packet; /* ENTRY and LEAF: of the packet or socket among the arguments; NULL: unknown */
 	const struct caller
 		*frames; /* COMMENT that is a stack: frame_cnt of them, innermost first */
 	const struct user_stack *user_stack; /* COMMENT that is a user stack; else NULL */
