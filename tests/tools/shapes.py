@@ -199,6 +199,22 @@ def text_short(n, path):
         file.write(" 0) root() {\n" + " 0)   f();\n" * n + " 0) }\n")
 
 
+def text_tracecmd(n, path):
+    """What `trace-cmd report` prints: tasks that take turns on four CPUs, stacks of seven calls (FlameGraph#248)."""
+    ns = START_NS
+    with open(path, "w", encoding="ascii") as file:
+        file.write("cpus=4\n")
+        for i in range(n):
+            depth = i % 7
+            ns += 1000
+            row = "%16s-%-5d [%03d] %5d.%06d: " % ("worker/%d" % (i // 14 % 50), 1000 + i // 14 % 50, i // 14 % 4,
+                                                 ns // 10**9, ns // 1000 % 10**6)
+            if i // 7 % 2:
+                file.write(row + "funcgraph_exit:         0.500 us   |  " + "  " * (6 - depth) + "}\n")
+            else:
+                file.write(row + "funcgraph_entry:                   |  " + "  " * depth + "call_%d() {\n" % depth)
+
+
 def write_shapes(folder, scale):
     for name, (make, cnt) in SHAPES.items():
         events, names = make(cnt * scale)
@@ -223,6 +239,7 @@ def write_shapes(folder, scale):
     text_braces(5_000 * scale, folder + "/braces.txt")
     text_comments(5_000 * scale, folder + "/comments.txt")
     text_short(80_000 * scale, folder + "/short.txt")
+    text_tracecmd(56_000 * scale, folder + "/tracecmd.txt")
 
 
 def write_small(folder):

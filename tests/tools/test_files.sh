@@ -36,14 +36,14 @@ every() {
 }
 
 every plain.rec 0 '^$'
-every nothing.rec 0 '^$'
+every nothing.rec 0 "nothing.rec' has no call"
 every back.rec 0 'back.rec.: 5 events are older than the one before: the clock went back'
 every below-zero.rec 0 'the clock went back'
 every name-511.rec 0 '^$'
 every name-512.rec 1 "damaged at byte [0-9]+: a name longer than any kernel's"
-every banner.txt 1 'banner.txt:2: a task switch too long'
+every banner.txt 3 'banner.txt:2: a task switch too long'
 check nothing.rec 3 "no function of the recording is called 'f'" report -T f
-check nothing.rec 0 '^$' report --slower-than 1us
+check nothing.rec 0 "nothing.rec' has no call" report --slower-than 1us
 check plain.rec 0 '^$' report --slower-than 1ns -G f --comm '*'
 check plain.rec 3 'no call matches -G, --slower-than, --comm' report --slower-than 1s -G f --comm '*'
 check plain.rec 3 'has no values' report --filter 'retval <= 9223372036854775806'

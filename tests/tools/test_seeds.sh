@@ -64,7 +64,7 @@ seed() {
 		<(grep -cE '"complete":false,"returned":true' "$dir/json")
 
 	# rows without the mended ones, which the warnings tell by line
-	grep -nvxE 'prose| *\.|' "$name.txt" >"$dir/numbered"
+	grep -nvxE 'prose|' "$name.txt" >"$dir/numbered"
 	sed -nE 's/^([0-9]+): .*(missing|behind).*/\1/p' "$dir/warnings" >"$dir/mended"
 	awk -F: -v mended="$(tr '\n' ' ' <"$dir/mended")" '
 		BEGIN { n = split(mended, line, " "); for (i = 1; i <= n; i++) is_mended[line[i]] = 1 }
@@ -75,9 +75,10 @@ seed() {
 	[ ! -s "$dir/places" ] || sed -i "$(sed 's/$/d/' "$dir/places")" "$dir/got"
 	same "$name: what is not damaged comes out byte for byte" "$dir/want" "$dir/got"
 
-	# mended text is sound: nothing is said of it, and it stays as it is
+	# mended text is sound: nothing is said of it but where rows were cut out, and it stays as it is
 	"$PROGRAM" report --from ftrace "$dir/text" -o "$dir/again" 2>"$dir/err"
-	same "$name: what was mended is sound" /dev/null "$dir/err"
+	grep -v ': rows were cut out here$' "$dir/err" >"$dir/got"
+	same "$name: what was mended is sound" /dev/null "$dir/got"
 	same "$name: and stays as it is" "$dir/text" "$dir/again"
 }
 
@@ -97,7 +98,7 @@ seed recvfrom 192 0 <<'END_OF'
 264: the CPU column is missing; taken for the one before
 306: not function_graph text
 END_OF
-seed udp-receive 296 5 <<'END_OF'
+seed udp-receive 296 9 <<'END_OF'
 1-41: not function_graph text
 42: the blank before the CPU is missing
 82-84: not function_graph text

@@ -3,4 +3,4 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 exec tests/tools/shapecheck.py "${PROGRAM:-./netfgraph}" braces comments cpus deep.txt funcs held longname \
-	losses.txt nest.txt orphans.txt renames short tasks
+	losses.txt nest.txt orphans.txt renames short tasks tracecmd

@@ -223,6 +223,7 @@ static const struct sample {
 	{ " 0)               |  /* net_dev_queue: dev=lo skbaddr=00000000120494be len=98 */\n",
 	  "comment 0" },
 	{ " 0)   0.163 us    |  }\n (Overruns: 0)\n", "overrun 0" },
+	{ " 0) < 0.016 us    |    f();\n", "leaf 1 f 16" },
 	{ "CPU:0 [LOST 83814 EVENTS]\n", "lost 0" },
 	{ "CPU:13 [LOST EVENTS]\n", "lost 0" },
 	{ " 0)   ==========> |\n", "other 0" },

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "kernel/sleep.h"
 #include "nfg_abi.h"
 
 /* ---- a line, from left to right ---- */
@@ -235,7 +236,11 @@ static bool parse_take_number(struct cursor *c, uint64_t *ns)
 	}
 	for (; decimals < 3; decimals++)
 		rem *= 10;
-	if (!parse_take(c, " us ") || take_blanks(c) != (digits < 8 ? 8 - digits : 0))
+	if (!parse_take(c, " us "))
+		return false;
+	/* kernels up to 3.18 have no blank behind seven digits */
+	if (take_blanks(c) != (digits < 8 ? 8 - digits : 0) &&
+	    (digits != 7 || c->at[-1] != ' ' || c->at[-2] == ' '))
 		return false;
 	*ns = us * 1000 + rem;
 	return true;
@@ -245,8 +250,9 @@ static bool parse_take_number(struct cursor *c, uint64_t *ns)
  * The duration column with its bar. A cut number just above a limit reads as the limit
  * itself, which has another mark: one more ns makes it print alike.
  */
-static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint64_t *ns)
+static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, struct row *row)
 {
+	uint64_t *ns = &row->duration_ns;
 	struct cursor t = *c;
 	char mark;
 
@@ -255,11 +261,16 @@ static bool take_duration(struct cursor *c, bool *is_blank, bool *overhead, uint
 		*c = t;
 		return true;
 	}
-	if (t.at == t.end || !strchr("$@*#!+ ", *t.at) || !*t.at)
+	if (t.at == t.end || !strchr("$@*#!+< ", *t.at) || !*t.at)
 		return false;
 	mark = *t.at++;
 	if (!parse_take(&t, " ") || !parse_take_number(&t, ns) || !parse_take(&t, "|  "))
 		return false;
+	row->is_below = mark == '<';
+	if (row->is_below) {
+		*c = t;
+		return true;
+	}
 	if (mark != ' ' && mark_of(*ns) != mark)
 		++*ns;
 	if (mark != ' ' && mark_of(*ns) != mark)
@@ -304,7 +315,7 @@ static const char *text_columns_take(struct text_parse *ft, struct cursor *c, st
 	}
 	*is_blank = true;
 	if (probe || col->duration) {
-		col->duration = take_duration(c, is_blank, &col->overhead, &row->duration_ns);
+		col->duration = take_duration(c, is_blank, &col->overhead, row);
 		if (!col->duration && !probe)
 			return "no duration column";
 	}
@@ -335,19 +346,6 @@ bool text_repair_looks_like_row(struct text line)
 	return begins_with_cpu(line) || parse_has(line, " |  ");
 }
 
-bool text_repair_is_ellipsis(struct text line)
-{
-	size_t i = 0;
-
-	while (i < line.len && line.ptr[i] == ' ')
-		i++;
-	if (i == line.len)
-		return false;
-	while (i < line.len && line.ptr[i] == '.')
-		i++;
-	return i == line.len;
-}
-
 bool text_repair_is_bare_call(struct text line)
 {
 	size_t i = 0;
@@ -357,7 +355,7 @@ bool text_repair_is_bare_call(struct text line)
 		i++;
 	start = i;
 	while (i < line.len && line.ptr[i] > ' ' && line.ptr[i] <= '~' &&
-	       !strchr("(){};|", line.ptr[i]))
+	       !strchr("(){};|[]", line.ptr[i]))
 		i++;
 	return i > start && line.len - i == 4 && !memcmp(line.ptr + i, "() {", 4);
 }
@@ -371,121 +369,6 @@ char *text_repair_find_mark(char *ptr, size_t len)
 	while (us > ptr && (us[-1] == '.' || (us[-1] >= '0' && us[-1] <= '9')))
 		us--;
 	return us - ptr >= 2 && us[-1] == ' ' ? us - 2 : NULL;
-}
-
-/* Drop the mark ! with which older kernels mark everything above 100 us. Return: whether there was such a mark. */
-static bool drop_old_mark(struct strbuf *line)
-{
-	char *mark = text_repair_find_mark(line->ptr, line->len);
-
-	if (!mark || *mark != '!')
-		return false;
-	*mark = ' ';
-	return true;
-}
-
-/* Drop a remark after the row. Return: whether there was one. */
-static bool drop_remark(struct strbuf *line)
-{
-	for (size_t i = line->len; i-- > 1;) {
-		if (line->ptr[i] == ' ' && strchr(";{}", line->ptr[i - 1])) {
-			line->len = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool drop_odd_blank(struct strbuf *line)
-{
-	char *bar = memmem(line->ptr, line->len, " |  ", 4);
-	char *end = line->ptr + line->len;
-	char *p = bar ? bar + 2 : end;
-
-	while (p < end && *p == ' ')
-		p++;
-	if (!bar || (p - bar) % 2 == 0)
-		return false;
-	memmove(bar + 2, bar + 3, (size_t)(end - bar - 3));
-	line->len--;
-	return true;
-}
-
-/* If only blanks stand before the bar, make them as many as a row has without any other column. */
-static bool set_first_blanks(struct strbuf *line)
-{
-	static const char blanks[] = "              ";
-	const size_t want = sizeof(blanks) - 1;
-	size_t len = 0;
-
-	while (len < line->len && line->ptr[len] == ' ')
-		len++;
-	if (len == want || line->len - len < 3 || memcmp(line->ptr + len, "|  ", 3) != 0 ||
-	    !strbuf_reserve(line, want))
-		return false;
-	memmove(line->ptr + want, line->ptr + len, line->len - len);
-	memcpy(line->ptr, blanks, want);
-	line->len = line->len - len + want;
-	return true;
-}
-
-static bool drop_end_blanks(struct strbuf *line)
-{
-	size_t len = line->len;
-
-	while (line->len && (line->ptr[line->len - 1] == ' ' || line->ptr[line->len - 1] == '\t' ||
-			     line->ptr[line->len - 1] == '\r'))
-		line->len--;
-	return line->len < len;
-}
-
-static bool add_first_blank(struct strbuf *line)
-{
-	if (!line->len || line->ptr[0] < '0' || line->ptr[0] > '9' ||
-	    !begins_with_cpu((struct text){ line->ptr, line->len }) || !strbuf_reserve(line, 1))
-		return false;
-	memmove(line->ptr + 1, line->ptr, line->len++);
-	line->ptr[0] = ' ';
-	return true;
-}
-
-const char text_repair_old_mark[] = "the mark is an older kernel's";
-
-/* The repairs of a row, tried in this order, each on top of those before it. */
-static const struct {
-	bool (*mend)(struct strbuf *line);
-	const char *reason;
-} mends[] = {
-	{ drop_end_blanks, "blanks behind the row" },
-	{ add_first_blank, "the blank before the CPU is missing" },
-	{ set_first_blanks, "columns are missing" },
-	{ drop_old_mark, text_repair_old_mark },
-	{ drop_odd_blank, "odd indentation" },
-	{ drop_remark, "text behind the row" },
-};
-
-/* Parse a row on its own, whatever its columns are. */
-static bool parse_alone(struct text_parse *ft, const struct strbuf *line, struct row *row)
-{
-	text_parse_init(ft);
-	return text_parse_line(ft, line->ptr, line->len, row) == TEXT_PARSE_ROW &&
-	       row_is_call(row) && (ft->columns.cpu || ft->columns.duration);
-}
-
-bool text_repair_row(struct strbuf *line, struct text_parse *alone, struct row *row,
-		     struct text_repair *found)
-{
-	*found = (struct text_repair){ 0 };
-	for (size_t i = 0; !parse_alone(alone, line, row); i++) {
-		while (i < sizeof(mends) / sizeof(*mends) && !mends[i].mend(line))
-			i++;
-		if (i == sizeof(mends) / sizeof(*mends))
-			return false;
-		if (!found->reason || found->reason == text_repair_old_mark)
-			found->reason = mends[i].reason;
-		found->has_old_mark |= mends[i].reason == text_repair_old_mark;
-	}
-	return true;
 }
 
 /* ---- lines to rows ---- */
@@ -552,10 +435,24 @@ static const char *parse_return(struct cursor *c, struct row *row)
 	return NULL;
 }
 
+/* Take " {"; @is_loose: with any number of blanks. */
+static bool take_brace(struct cursor *c, bool is_loose)
+{
+	struct cursor t = *c;
+
+	if (is_loose && take_blanks(&t))
+		t.at--;
+	if (!parse_take(&t, " {"))
+		return false;
+	*c = t;
+	return true;
+}
+
 /* "(args) {" or "(args);", and a note. The first ) after which the rest of the row fits ends the arguments. */
-static const char *parse_call(struct cursor *c, struct row *row)
+static const char *parse_call(struct cursor *c, struct row *row, bool is_loose)
 {
 	const char *args;
+	bool is_quoted = false;
 
 	if (!parse_take_name(c, row) || !parse_take(c, "("))
 		return "neither a call, a } nor a comment";
@@ -563,20 +460,40 @@ static const char *parse_call(struct cursor *c, struct row *row)
 	for (; c->at < c->end; c->at++) {
 		struct cursor t = { c->at + 1, c->end };
 
+		is_quoted ^= *c->at == '"';
 		if (*c->at != ')')
 			continue;
 		if (parse_take(&t, ";"))
 			row->kind = ROW_LEAF;
-		else if (parse_take(&t, " {"))
+		else if (take_brace(&t, is_loose))
 			row->kind = ROW_ENTRY;
 		else
 			continue;
-		if (!take_note(&t, &row->note))
+		if (!take_note(&t, &row->note)) {
+			/* "f();  // then g();" */
+			if (!is_quoted && starts(&t, " "))
+				return "text behind the row";
 			continue;
+		}
 		row->args_text = text_between(args, c->at);
 		return NULL;
 	}
 	return "the call has no end";
+}
+
+static const char *parse_rest(struct cursor *c, struct row *row, bool is_loose)
+{
+	if (parse_take(c, "}"))
+		return parse_return(c, row);
+	if (parse_take(c, "/* ")) {
+		if (!ends(c, " */"))
+			return "the comment has no end";
+		row->kind = ROW_COMMENT;
+		row->text = text_between(c->at, c->end - 3);
+		row->is_at_depth = sleep_is_text(row->text);
+		return NULL;
+	}
+	return parse_call(c, row, is_loose);
 }
 
 static const char *parse_body(struct cursor *c, struct row *row)
@@ -588,16 +505,14 @@ static const char *parse_body(struct cursor *c, struct row *row)
 		return "odd indentation";
 	if (row->depth > ROW_DEPTH_MAX)
 		return "deeper than any kernel's stack";
-	if (parse_take(c, "}"))
-		return parse_return(c, row);
-	if (parse_take(c, "/* ")) {
-		if (!ends(c, " */"))
-			return "the comment has no end";
-		row->kind = ROW_COMMENT;
-		row->text = text_between(c->at, c->end - 3);
-		return NULL;
-	}
-	return parse_call(c, row);
+	return parse_rest(c, row, false);
+}
+
+const char *text_parse_rest(struct text text, struct row *row)
+{
+	struct cursor c = { text.ptr, text.ptr + text.len };
+
+	return parse_rest(&c, row, true);
 }
 
 /* A row is all or nothing: a failed one leaves the columns as they were. */
@@ -618,6 +533,7 @@ static const char *parse_row(struct text_parse *ft, struct cursor c, struct row 
 		if (!is_blank && !has_duration)
 			why = "a duration where none belongs";
 	}
+	row->is_untimed = !ft->columns.duration && row->kind != ROW_ENTRY;
 	if (why) {
 		ft->columns = before.columns;
 		ft->cpu_width = before.cpu_width;
@@ -757,7 +673,7 @@ static void read_header(struct text_parse *ft, struct cursor c)
 	ft->has_columns = true;
 }
 
-static void clear_row(struct row *row)
+void text_parse_clear(struct row *row)
 {
 	static const struct text none = { "", 0 };
 
@@ -779,14 +695,14 @@ enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t l
 
 	if (len && line[len - 1] == '\n')
 		c.end--;
-	clear_row(row);
+	text_parse_clear(row);
 	ft->reason = NULL;
 	if (ft->banner_line)
 		return continue_banner(ft, &c, row);
 	/* without a CPU column a row can begin with the mark: "# 1234.567 us |  }" */
 	if (starts(&c, "#") && parse_row(ft, c, row)) {
 		read_header(ft, c);
-		clear_row(row);
+		text_parse_clear(row);
 		return TEXT_PARSE_HEADER;
 	}
 	if (row->kind != ROW_OTHER || parse_lost(c, row) || parse_overrun(ft, c, row))
@@ -798,7 +714,7 @@ enum text_line text_parse_line(struct text_parse *ft, const char *line, size_t l
 	why = parse_row(ft, c, row);
 	if (!why)
 		return TEXT_PARSE_ROW;
-	clear_row(row);
+	text_parse_clear(row);
 	row->text = text_between(c.at, c.end);
 	return is_other(&c) ? TEXT_PARSE_ROW : bad(ft, why);
 }

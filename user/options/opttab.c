@@ -606,8 +606,8 @@ const struct opt_def opt_defs[] = {
 	  "With --format folded: a function's time includes everything it called." },
 	{ 0, "from", "KIND", APPLY_NAME(input_is_text, bool, apply_from, kind_at),
 	  OF(VERB_REPORT) | SUMS,
-	  "With report, profile and latency: FILE is function_graph text (KIND ftrace). A file or standard input that begins "
-	  "with # or a space is read as such anyway; a named pipe is not." },
+	  "With report, profile and latency: FILE is function_graph text (KIND ftrace), plain or packed by gzip, xz or zstd. "
+	  "Without it, so is any file and standard input that is no recording, but no named pipe." },
 	{ 0, "follow", NULL, FLAG(input_is_followed), OF(VERB_REPORT),
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,

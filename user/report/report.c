@@ -14,7 +14,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "base/verdict.h"
-#include "format/text_parse.h"
 #include "kernel/comms.h"
 #include "kernel/ktext.h"
 #include "nfg_abi.h"
@@ -23,6 +22,7 @@
 #include "options/opttab.h"
 #include "report/choose.h"
 #include "report/pipeline.h"
+#include "report/report_parts.h"
 #include "trace/graph.h"
 
 static uint64_t cnt_of(const struct report_stats *stats, enum loss_reason reason)
@@ -71,8 +71,7 @@ uint64_t losses_total(const struct report_stats *stats)
 	return cnt;
 }
 
-/* Refuse to overwrite the input @fd. Return: 0 or VERDICT_USAGE, already logged. */
-static int replay_check_input(const struct report_config *config, int fd)
+int report_check_input(const struct report_config *config, int fd)
 {
 	if (!config->outfile || !outfile_is_same(config->outfile, fd))
 		return 0;
@@ -91,11 +90,7 @@ static void put_selection(struct strbuf *out, const struct opts *opts)
 	strbuf_char(out, '\0');
 }
 
-/*
- * Called if a file has calls and none of them is shown. Return: VERDICT_NOTHING, said, if that is because options
- * selected none; else 0.
- */
-static int replay_no_match(const struct report_config *config)
+int report_no_match(const struct report_config *config)
 {
 	const struct opts *opts = config->opts;
 	struct strbuf names = { 0 };
@@ -128,7 +123,7 @@ void report_count_leftout(struct report_stats *stats, const struct leftout *lo)
 		stats->untraced_ns += lo->measured;
 }
 
-static bool replay_is_stopped(const struct report_config *config)
+bool report_is_stopped(const struct report_config *config)
 {
 	return config->stop_cnt && *config->stop_cnt;
 }
@@ -150,6 +145,7 @@ struct recording {
 	struct netcost cost;          /* of its calls */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
 	struct choose_events *choice; /* NULL: everything is shown, or there were no events yet */
+	uint64_t point_cnt;           /* tracepoints */
 	uint64_t last_ns;             /* the time of the last event */
 	uint64_t trigger_ns;          /* a flight recorder's: a call may be open at it; 0: none */
 	uint64_t *cpu_ns;             /* the time of each CPU's last event */
@@ -219,6 +215,8 @@ static void report_count_event(struct recording *rec, const struct event *ev)
 		stats->lost_cnt += ev->lost_cnt;
 	} else if (ev->kind == EVENT_TORN) {
 		stats->torn_cnt += ev->lost_cnt;
+	} else if (ev->kind == EVENT_POINT) {
+		rec->point_cnt++;
 	} else if (event_is_call(ev)) {
 		stats->event_cnt++;
 		stats->back_cnt += ev->time_ns < rec->cpu_ns[ev->cpu];
@@ -422,7 +420,7 @@ static bool wait_for_more(const struct recording *rec)
 {
 	const struct timespec ts = { .tv_nsec = FOLLOW_WAIT_NS };
 
-	if (!rec->config->is_followed || rec->stats->is_closed || replay_is_stopped(rec->config))
+	if (!rec->config->is_followed || rec->stats->is_closed || report_is_stopped(rec->config))
 		return false;
 	nanosleep(&ts, NULL);
 	return true;
@@ -441,7 +439,7 @@ static int report_read_items(struct recording *rec)
 	struct recfile_item item;
 	int err = 0;
 
-	while (!err && !replay_is_stopped(rec->config)) {
+	while (!err && !report_is_stopped(rec->config)) {
 		err = recfile_reader_next(rec->reader, &item);
 		if (err) {
 			log_error("%s", recfile_reader_error(rec->reader));
@@ -486,6 +484,48 @@ static int show_open(struct recording *rec)
 				   is_whole ? rec->stats->summary.end_mono_ns : seen_ns);
 }
 
+/* Whether what the options ask for shows tracepoints, too. */
+static bool shows_points(const struct opts *opts)
+{
+	return !opts || opts->verb == VERB_REPORT;
+}
+
+static void put_unseen(struct strbuf *out, const struct recording *rec)
+{
+	const struct functab *functab = recfile_reader_functab(rec->reader);
+	const struct pointtab *points = recfile_reader_points(rec->reader);
+	const size_t func_cnt = functab ? functab->cnt : 0;
+
+	strbuf_str(out, "has no call");
+	if (func_cnt == 1)
+		strbuf_printf(out, " of %.*s", (int)functab->funcs[0].name.len,
+			      functab->funcs[0].name.ptr);
+	else if (func_cnt)
+		strbuf_printf(out, " of its %zu functions", func_cnt);
+	if (points && points->cnt && !rec->point_cnt)
+		strbuf_printf(out, ", nor an event of its %s",
+			      plural(points->cnt, "tracepoint", "tracepoints"));
+	if (report_has_losses(rec->stats))
+		strbuf_str(out, ", unless among the lost events");
+}
+
+/*
+ * A recording may be as it should be and have no call, since nobody called: its table is empty. Return: 0.
+ */
+static int say_empty(const struct recording *rec)
+{
+	const struct opts *opts = rec->config->opts;
+	const bool has_seen = rec->stats->event_cnt || (rec->point_cnt && shows_points(opts));
+	struct strbuf text = { 0 };
+
+	if (has_seen || rec->config->is_followed)
+		return 0;
+	put_unseen(&text, rec);
+	log_warn("'%s' %s", rec->config->path, strbuf_cstr(&text));
+	strbuf_release(&text);
+	return 0;
+}
+
 static int recording_read(struct recording *rec)
 {
 	struct report_stats *stats = rec->stats;
@@ -495,7 +535,7 @@ static int recording_read(struct recording *rec)
 	stats->is_damaged = err == -EBADMSG;
 	stats->tail_bytes = recfile_reader_tail_bytes(rec->reader);
 	if (!rec->pipeline)
-		return err || replay_is_stopped(rec->config) ? err : tell_nothing(rec);
+		return err || report_is_stopped(rec->config) ? err : tell_nothing(rec);
 	if (!err)
 		err = replayrec_choice_begin(rec); /* of a recording without events */
 	if (!err)
@@ -507,7 +547,9 @@ static int recording_read(struct recording *rec)
 	stats->call_cnt = stats->graph.call_cnt;
 	stats->row_cnt = pipeline_row_cnt(rec->pipeline);
 	if (!err && stats->event_cnt && !stats->call_cnt && !stats->graph.pairs.orphan_cnt)
-		err = replay_no_match(rec->config);
+		err = report_no_match(rec->config);
+	if (!err)
+		err = say_empty(rec);
 	/* do not replace a file with losses alone, without a call */
 	if (err == VERDICT_NOTHING)
 		stats->row_cnt = 0;
@@ -552,7 +594,7 @@ static void recording_account(const struct recording *rec)
 	const char *path = rec->config->path;
 	struct losses_reason losses[LOSSES_CNT];
 
-	stats->is_cut = !stats->is_closed && !replay_is_stopped(rec->config);
+	stats->is_cut = !stats->is_closed && !report_is_stopped(rec->config);
 	if (stats->tail_bytes)
 		log_warn(stats->is_damaged ? "'%s': %" PRIu64 " %s from the damage on not read"
 					   : "'%s' ends inside a chunk: %" PRIu64 " %s ignored",
@@ -616,7 +658,7 @@ static int reader_open(struct recording *rec)
 	int err = recfile_reader_new(&rec->reader, config->path);
 
 	if (rec->reader) {
-		const int same_err = replay_check_input(config, recfile_reader_fd(rec->reader));
+		const int same_err = report_check_input(config, recfile_reader_fd(rec->reader));
 
 		if (same_err)
 			return same_err;
@@ -658,582 +700,8 @@ static int replay_recording(const struct report_config *config, struct report_st
 	return err;
 }
 
-/* ---- function_graph text, whatever was done to it ---- */
-
-#define LINE_MAX_BYTES (64u << 10)
-#define WARN_MAX_CNT   200u
-#define ODD_MAX_CNT    2
-#define DASHES         " ------------------------------------------"
-#define FLUSH_ROWS     4096
-
-/* ---- lines ---- */
-
-struct lines {
-	int fd;
-	int err;
-	char *buf; /* LINE_MAX_BYTES */
-	size_t at;
-	size_t len;
-	bool is_over;
-};
-
-/* The next line without its newline, in pieces when it is too long. false: the end. */
-static bool lines_next(struct lines *ls, struct text *line)
-{
-	for (;;) {
-		char *start = ls->buf + ls->at;
-		char *end = memchr(start, '\n', ls->len - ls->at);
-		ssize_t part;
-
-		if (end || (ls->is_over && ls->at < ls->len) ||
-		    ls->len - ls->at == LINE_MAX_BYTES) {
-			char *stop = end ? end : ls->buf + ls->len;
-
-			*line = (struct text){ start, (size_t)(stop - start) };
-			ls->at += line->len + (end != NULL);
-			return true;
-		}
-		if (ls->is_over)
-			return false;
-		memmove(ls->buf, start, ls->len - ls->at);
-		ls->len -= ls->at;
-		ls->at = 0;
-		part = read(ls->fd, ls->buf + ls->len, LINE_MAX_BYTES - ls->len);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part < 0)
-			ls->err = -errno;
-		ls->is_over = part <= 0;
-		ls->len += part > 0 ? (size_t)part : 0;
-	}
-}
-
-/* ---- state ---- */
-
-/* The call that a CPU opened last at a depth. The CPU's next nameless } at that depth closes it. */
-struct opened {
-	char *names; /* function, then module; NULL: no call was opened */
-	uint16_t name_len;
-	uint16_t module_len;
-};
-
-struct text_cpu {
-	struct opened *opened;
-	size_t opened_cnt;
-	struct braces braces;
-	bool has_task; /* a banner showed the task */
-	uint32_t tid;
-	size_t comm_len;
-	char comm[8];
-};
-
-struct import {
-	const struct report_config *config;
-	struct report_stats *stats;
-	struct trace_facts facts;
-	struct pipeline *pipeline;
-	struct text_parse ft;
-	struct text_cpu *cpus;
-	size_t cpu_cnt;
-	uint32_t cpu; /* of the last row */
-	uint64_t line;
-	bool in_header;
-	bool is_gap;                /* the line before is not a row: columns may change */
-	bool has_header;            /* or other lines that are printed as they are */
-	bool has_rows;              /* other rows */
-	bool has_calls;             /* in the text */
-	bool has_shown;             /* a call or a return was shown */
-	struct choose_rows *choice; /* NULL: all rows are shown */
-	unsigned int odd_cnt; /* rows in other columns than im->ft's since the last good one */
-	int err;
-	/* a call without any column, until the next row shows whether it is one */
-	struct strbuf held;
-	uint64_t held_line;
-	struct strbuf mended;
-	struct text_values values; /* of the row that is shown */
-	/* warnings that go together */
-	const char *warn_reason;
-	uint64_t warn_first;
-	uint64_t warn_last;
-	uint64_t warn_cnt;
-};
-
-static const char other_columns[] = "other columns than the rows before";
-static const char no_cpu[] = "the CPU column is missing; taken for the one before";
-static const char no_row[] = "not function_graph text";
-
-static void warn_flush(struct import *im)
-{
-	const char *reason = im->warn_reason;
-
-	im->warn_reason = NULL;
-	if (!reason || ++im->warn_cnt > WARN_MAX_CNT)
-		return;
-	if (im->warn_first == im->warn_last)
-		log_warn("%s:%" PRIu64 ": %s", im->config->path, im->warn_first, reason);
-	else
-		log_warn("%s:%" PRIu64 "-%" PRIu64 ": %s", im->config->path, im->warn_first,
-			 im->warn_last, reason);
-	if (im->warn_cnt == WARN_MAX_CNT)
-		log_warn("further damage of '%s' is only counted", im->config->path);
-}
-
-/* Consecutive lines of the same kind share a warning. */
-static void warn_line(struct import *im, uint64_t line, const char *reason)
-{
-	if (im->warn_reason != reason)
-		warn_flush(im);
-	if (!im->warn_reason)
-		im->warn_first = line;
-	im->warn_reason = reason;
-	im->warn_last = line;
-}
-
-static void bad_line(struct import *im, uint64_t line, const char *reason)
-{
-	im->stats->bad_line_cnt++;
-	warn_line(im, line, reason);
-}
-
-/* NULL: no memory */
-static struct text_cpu *text_cpu(struct import *im, uint32_t cpu)
-{
-	if (VEC_RESERVE_ZEROED(im->cpus, im->cpu_cnt, (size_t)cpu + 1)) {
-		im->err = -ENOMEM;
-		return NULL;
-	}
-	return &im->cpus[cpu];
-}
-
-static struct opened *opened_at(struct import *im, struct text_cpu *cpu, uint32_t depth)
-{
-	if (VEC_RESERVE_ZEROED(cpu->opened, cpu->opened_cnt, (size_t)depth + 1)) {
-		im->err = -ENOMEM;
-		return NULL;
-	}
-	return &cpu->opened[depth];
-}
-
-/* ---- rows ---- */
-
-/* Pass a row that is shown to the pipeline. */
-static void report_show_row(struct import *im, struct row *row)
-{
-	if (im->err)
-		return;
-	if (row_is_call(row)) {
-		im->stats->call_cnt += row->kind != ROW_RETURN;
-		im->has_shown = true;
-		if (im->config->depth_max && row->depth >= im->config->depth_max)
-			return;
-		if (im->config->sink->wants_values)
-			im->err = text_values_take(&im->values, row);
-	}
-	if (im->err)
-		return;
-	pipeline_row(im->pipeline, row);
-	if (pipeline_row_cnt(im->pipeline) % FLUSH_ROWS == 0)
-		im->err = pipeline_flush(im->pipeline, false);
-}
-
-static void on_chosen(void *ctx, struct row *row)
-{
-	report_show_row(ctx, row);
-}
-
-static void choose_row(struct import *im, struct row *row)
-{
-	int err;
-
-	im->has_header |= row->kind == ROW_OTHER;
-	im->has_rows |= row->kind != ROW_OTHER;
-	im->has_calls |= row_is_call(row);
-	if (!im->choice) {
-		report_show_row(im, row);
-		return;
-	}
-	err = im->err ? 0 : choose_rows_row(im->choice, row);
-	im->err = im->err ? im->err : err;
-}
-
-/* The reader's names are short: ROW_NAME_MAX, ROW_MODULE_MAX. */
-static bool opened_set(struct opened *opened, const struct row *row)
-{
-	char *names = realloc(opened->names, row->name.len + row->module.len + 1);
-
-	if (!names)
-		return false;
-	memcpy(names, row->name.ptr, row->name.len);
-	if (row->module.len)
-		memcpy(names + row->name.len, row->module.ptr, row->module.len);
-	opened->names = names;
-	opened->name_len = (uint16_t)row->name.len;
-	opened->module_len = (uint16_t)row->module.len;
-	return true;
-}
-
-/* Take away the name that a } has only because the text was written with tail. */
-static void tail_drop(struct text_cpu *cpu, struct row *row)
-{
-	bool needs_name = braces_row(&cpu->braces, row->kind, row->depth, brace_func(row));
-
-	if (row->kind == ROW_RETURN && row->name.len && !row->note.len)
-		row->is_named = needs_name;
-}
-
-static void row_task(const struct import *im, const struct text_cpu *cpu, struct row *row)
-{
-	if (im->facts.columns.proc || !cpu->has_task)
-		return;
-	row->task.tid = cpu->tid;
-	row->task.comm = (struct text){ cpu->comm, cpu->comm_len };
-}
-
-/* Add what the row does not show itself: its task, and the name of the call that it ends. */
-static void row_complete(struct import *im, struct text_cpu *cpu, struct row *row)
-{
-	struct opened *opened = opened_at(im, cpu, row->depth);
-
-	row_task(im, cpu, row);
-	if (!opened)
-		return;
-	if (im->config->sink->drops_tail)
-		tail_drop(cpu, row);
-	if (row->kind == ROW_ENTRY) {
-		if (!opened_set(opened, row))
-			im->err = -ENOMEM;
-	} else if (row->kind == ROW_RETURN && !row->name.len && opened->names) {
-		row->name = (struct text){ opened->names, opened->name_len };
-		row->module = (struct text){ opened->names + opened->name_len, opened->module_len };
-	}
-}
-
-static void report_on_banner(struct import *im, const struct row *row)
-{
-	struct text_cpu *cpu = text_cpu(im, row->cpu);
-
-	if (!cpu)
-		return;
-	cpu->has_task = true;
-	cpu->tid = row->task.tid;
-	cpu->comm_len =
-		row->task.comm.len < sizeof(cpu->comm) ? row->task.comm.len : sizeof(cpu->comm);
-	memcpy(cpu->comm, row->task.comm.ptr, cpu->comm_len);
-}
-
-static void report_take_row(struct import *im, struct row *row)
-{
-	struct text_cpu *cpu;
-
-	im->is_gap = false;
-	if (row->kind == ROW_BANNER)
-		report_on_banner(im, row);
-	if (row_is_call(row)) {
-		cpu = text_cpu(im, row->cpu);
-		if (cpu)
-			row_complete(im, cpu, row);
-		im->cpu = row->cpu;
-	} else if (row->kind == ROW_COMMENT) {
-		cpu = text_cpu(im, row->cpu);
-		if (cpu)
-			row_task(im, cpu, row);
-	}
-	choose_row(im, row);
-}
-
-/* ---- damaged lines ---- */
-
-/* Fill in columns that a row lacks compared with the rows around it. Return: which, or NULL. */
-static const char *fill_columns(const struct import *im, const struct text_parse *alone,
-				struct row *row)
-{
-	const struct render_columns *want = &im->facts.columns;
-	const struct render_columns *have = &alone->columns;
-
-	if (want->cpu && !have->cpu) {
-		row->cpu = im->cpu;
-		return have->abstime == want->abstime && have->proc == want->proc ? no_cpu
-										  : other_columns;
-	}
-	if (want->abstime != have->abstime || want->proc != have->proc ||
-	    want->latency != have->latency || want->duration != have->duration ||
-	    want->cpu != have->cpu)
-		return other_columns;
-	if (have->cpu && im->ft.has_width && alone->cpu_width != im->ft.cpu_width)
-		return other_columns;
-	return NULL;
-}
-
-/* Recover the intended row. Return: the damage; NULL: not a row at all. */
-static const char *mend_row(struct import *im, struct text line, struct text_parse *alone,
-			    struct row *row)
-{
-	struct strbuf *copy = &im->mended;
-	struct text_repair found;
-	const char *lack;
-
-	strbuf_reset(copy);
-	strbuf_add(copy, line.ptr, line.len);
-	if (!strbuf_ok(copy) || !text_repair_looks_like_row(line) ||
-	    !text_repair_row(copy, alone, row, &found))
-		return NULL;
-	if (found.has_old_mark)
-		alone->columns.overhead = im->facts.old_marks = true;
-	lack = im->ft.has_columns ? fill_columns(im, alone, row) : NULL;
-	if (lack)
-		return lack;
-	return found.reason ? found.reason : other_columns;
-}
-
-/* ---- one line ---- */
-
-static bool report_begins(struct text line, const char *what)
-{
-	return line.len >= strlen(what) && !memcmp(line.ptr, what, strlen(what));
-}
-
-static void adopt_columns(struct import *im)
-{
-	im->facts.columns = im->ft.columns;
-	im->facts.cpu_width = im->ft.cpu_width;
-}
-
-/* The held line without columns was a call if the next row lies within it. */
-static void held_settle(struct import *im, const struct row *next)
-{
-	struct row row = { .kind = ROW_ENTRY };
-	struct strbuf *held = &im->held;
-	size_t start = 0;
-
-	if (!held->len)
-		return;
-	if (next && next->depth && next->kind != ROW_RETURN && row_is_call(next)) {
-		while (held->ptr[start] == ' ')
-			start++;
-		row.cpu = next->cpu;
-		row.depth = next->depth - 1;
-		row.time_ns = next->time_ns;
-		row.task = next->task;
-		row.name = (struct text){ held->ptr + start, held->len - start - 4 };
-		im->stats->mended_line_cnt++;
-		warn_line(im, im->held_line, "all columns are missing; taken from the next row");
-		report_take_row(im, &row);
-	} else {
-		bad_line(im, im->held_line, no_row);
-	}
-	strbuf_reset(held);
-}
-
-static void take_good_row(struct import *im, struct row *row)
-{
-	im->odd_cnt = 0;
-	adopt_columns(im);
-	if (row->duration_ns > TEXT_REPAIR_OLD_MARK_MAX_NS)
-		im->facts.old_marks = false;
-	held_settle(im, row);
-	warn_flush(im);
-	report_take_row(im, row);
-}
-
-/* A line that the columns known so far do not fit. */
-static void take_odd_line(struct import *im, struct text line, const char *why)
-{
-	struct text_parse alone;
-	struct row row;
-	const char *reason = mend_row(im, line, &alone, &row);
-
-	if (!reason) {
-		held_settle(im, NULL);
-		if (text_repair_is_bare_call(line)) {
-			strbuf_add(&im->held, line.ptr, line.len);
-			im->held_line = im->line;
-			return;
-		}
-		im->is_gap = true;
-		if (text_repair_is_ellipsis(line))
-			why = "rows were cut out here";
-		else if (!why || !text_repair_looks_like_row(line))
-			why = no_row;
-		bad_line(im, im->line, why);
-		return;
-	}
-	held_settle(im, &row);
-	im->odd_cnt += reason == other_columns || reason == no_cpu;
-	/* the first row of a section shows its columns, and so does a run of more than ODD_MAX_CNT odd rows */
-	if (!im->ft.has_columns || im->odd_cnt > ODD_MAX_CNT ||
-	    (im->is_gap && reason == other_columns))
-		im->ft = alone;
-	adopt_columns(im);
-	if (reason != text_repair_old_mark) { /* that is no damage */
-		im->stats->mended_line_cnt++;
-		warn_line(im, im->line, reason);
-	}
-	report_take_row(im, &row);
-}
-
-static void take_header(struct import *im, struct text line)
-{
-	struct row row = { .kind = ROW_OTHER, .text = line };
-
-	text_parse_line(&im->ft, line.ptr, line.len, &row);
-	row = (struct row){ .kind = ROW_OTHER, .text = line };
-	held_settle(im, NULL);
-	adopt_columns(im);
-	choose_row(im, &row);
-}
-
-static void take_line(struct import *im, struct text line)
-{
-	struct text_parse before = im->ft;
-	struct row row;
-
-	im->line++;
-	im->stats->line_cnt++;
-	im->in_header =
-		report_begins(line, "# tracer: ") || (im->in_header && report_begins(line, "#"));
-	if (im->in_header) {
-		take_header(im, line);
-		return;
-	}
-	if (!line.len && !im->ft.banner_line)
-		return;
-	/* a line that is not a row must not decide the columns */
-	if (!im->ft.has_columns && !im->ft.banner_line && !text_repair_looks_like_row(line) &&
-	    !report_begins(line, DASHES) && !report_begins(line, "CPU:")) {
-		take_odd_line(im, line, NULL);
-		return;
-	}
-	switch (text_parse_line(&im->ft, line.ptr, line.len, &row)) {
-	case TEXT_PARSE_ROW:
-		take_good_row(im, &row);
-		break;
-	case TEXT_PARSE_MORE:
-		break;
-	default:
-		before.reason = im->ft.reason;
-		im->ft = before;
-		im->ft.banner_line = 0;
-		take_odd_line(im, line, im->ft.reason);
-	}
-}
-
-/* ---- from start to end ---- */
-
-static void import_release(struct import *im)
-{
-	for (size_t i = 0; i < im->cpu_cnt; i++) {
-		for (size_t j = 0; j < im->cpus[i].opened_cnt; j++)
-			free(im->cpus[i].opened[j].names);
-		free(im->cpus[i].opened);
-	}
-	free(im->cpus);
-	text_values_release(&im->values);
-	choose_rows_free(im->choice);
-	pipeline_free(im->pipeline);
-	strbuf_release(&im->held);
-	strbuf_release(&im->mended);
-}
-
-static int replaytext_choice_begin(struct import *im)
-{
-	const struct choose_rows_config config = {
-		.opts = im->config->opts, .path = im->config->path, .emit = on_chosen, .ctx = im
-	};
-
-	if (!config.opts || (!selector_of(config.opts, 0) && !config.opts->graph_depth))
-		return 0;
-	return choose_rows_new(&im->choice, &config);
-}
-
-static int import_lines(struct import *im, struct lines *ls)
-{
-	struct text line;
-
-	while (!im->err && !replay_is_stopped(im->config) && lines_next(ls, &line))
-		take_line(im, line);
-	if (im->ft.banner_line == 3) /* its empty line is easily lost at the end */
-		take_line(im, (struct text){ "", 0 });
-	held_settle(im, NULL);
-	warn_flush(im);
-	if (!im->err && ls->err) {
-		log_error("cannot read '%s': %s", im->config->path, strerror(-ls->err));
-		im->err = ls->err;
-	}
-	/* a header alone is an empty trace, a header with other lines that of another tracer */
-	if (!im->err && !im->has_rows && (!im->has_header || im->stats->bad_line_cnt)) {
-		log_error("'%s' is not function_graph text", im->config->path);
-		log_hint(
-			"such text comes from netfgraph, perf ftrace and the kernel's tracer function_graph");
-		im->err = -EBADMSG;
-	}
-	if (!im->err && im->choice)
-		im->err = choose_rows_finish(im->choice);
-	if (!im->err && im->has_calls && !im->has_shown)
-		im->err = replay_no_match(im->config);
-	if (!im->err)
-		im->err = pipeline_flush(im->pipeline, true);
-	/* do not replace a file with comments alone, without a call */
-	im->stats->row_cnt = im->err && !im->has_shown ? 0 : pipeline_row_cnt(im->pipeline);
-	log_info("%" PRIu64 " %s: %" PRIu64 " %s in %" PRIu64 " %s; %" PRIu64 " mended, %" PRIu64
-		 " left out",
-		 im->stats->line_cnt, plural(im->stats->line_cnt, "line", "lines"),
-		 im->stats->call_cnt, plural(im->stats->call_cnt, "call", "calls"),
-		 im->stats->row_cnt, plural(im->stats->row_cnt, "row", "rows"),
-		 im->stats->mended_line_cnt, im->stats->bad_line_cnt);
-	return im->err;
-}
-
-static int import_new(struct import *im)
-{
-	const struct pipeline_config config = {
-		.facts = &im->facts,
-		.sink = im->config->sink,
-	};
-	int err;
-
-	im->facts.is_text = true;
-	im->facts.node = im->config->opts ? im->config->opts->host : NULL;
-	text_parse_init(&im->ft);
-	adopt_columns(im);
-	err = replaytext_choice_begin(im);
-	return err ? err : pipeline_new(&im->pipeline, &config);
-}
-
-static int lines_open(struct lines *ls, const char *path)
-{
-	*ls = (struct lines){ .fd = infile_open(path) };
-	if (ls->fd < 0) {
-		log_error("cannot read '%s': %s", path, strerror(-ls->fd));
-		openhint_read(ls->fd);
-		return ls->fd;
-	}
-	ls->buf = malloc(LINE_MAX_BYTES);
-	return ls->buf ? 0 : -ENOMEM;
-}
-
-static int replay_text(const struct report_config *config, struct report_stats *stats)
-{
-	struct import im = { .config = config, .stats = stats };
-	struct lines ls;
-	int err = lines_open(&ls, config->path);
-
-	if (!err)
-		err = replay_check_input(config, ls.fd);
-	if (!err && config->opened)
-		config->opened();
-	if (!err)
-		err = import_new(&im);
-	if (!err)
-		err = import_lines(&im, &ls);
-	if (ls.fd >= 0)
-		close(ls.fd);
-	free(ls.buf);
-	import_release(&im);
-	return err;
-}
-
 int report_run(const struct report_config *config, struct report_stats *stats)
 {
 	*stats = (struct report_stats){ 0 };
-	return config->is_text ? replay_text(config, stats) : replay_recording(config, stats);
+	return config->is_text ? report_text_run(config, stats) : replay_recording(config, stats);
 }

@@ -66,7 +66,7 @@ struct report_stats {
  *
  * Logs problems of the file: damaged lines of a text by number, losses of a recording and where it ends. Rows before
  * the damage reach the sink.
- * Return: 0, also for a truncated recording; -EBADMSG for a damaged file or no trace at all, VERDICT_NOTHING when @opts
+ * Return: 0, also for a truncated recording; -EBADMSG for a damaged file, VERDICT_NOTHING for no trace at all, or when @opts
  * name functions or values that it lacks or no call matches them, VERDICT_USAGE when the output is the input,
  * -EPROTONOSUPPORT, or -errno; already logged unless -ENOMEM.
  */

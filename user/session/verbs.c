@@ -63,34 +63,35 @@ static void verbs_drop_privileges(void)
 	privdrop(0, false);
 }
 
-/* The first byte of a pipe, which stays in it. Waits for it. Return: 0: there is none. */
-static char pipe_first(int fd)
+/* The first byte of a pipe, which stays in it. Waits for it. Return: -1: there is none. */
+static int pipe_first(int fd)
 {
-	char first = 0;
+	unsigned char first;
 	int copy[2];
+	int got = -1;
 
 	if (pipe2(copy, O_CLOEXEC))
-		return 0;
-	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) != 1)
-		first = 0;
+		return -1;
+	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) == 1)
+		got = first;
 	close(copy[0]);
 	close(copy[1]);
-	return first;
+	return got;
 }
 
 /* Files of procfs and tracefs have no size, and reading some of them consumes the data. */
-static char first_byte(int fd)
+static int first_byte(int fd)
 {
 	struct stat st;
-	char first = 0;
+	unsigned char first;
 
 	if (fstat(fd, &st))
-		return 0;
+		return -1;
 	if (S_ISFIFO(st.st_mode))
 		return pipe_first(fd);
 	if (!S_ISREG(st.st_mode) || !st.st_size ||
 	    pread(fd, &first, 1, lseek(fd, 0, SEEK_CUR)) != 1)
-		return 0;
+		return -1;
 	return first;
 }
 
@@ -99,29 +100,26 @@ static bool may_open(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) &&
-	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
+	return !stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ||
+				    (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
 }
 
 /*
- * Whether an input file is function_graph text: it begins with a comment or a row's indentation, a recording with
- * neither.
+ * Whether an input file is no recording. Then it is a text, perhaps packed, or the reader of texts says what it is instead.
  */
 static bool looks_like_text(const char *path)
 {
-	char first;
+	int first;
 	int fd;
 
-	if (!strcmp(path, "-")) {
-		first = first_byte(STDIN_FILENO);
-	} else {
-		fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-		if (fd < 0)
-			return false;
-		first = first_byte(fd);
-		close(fd);
-	}
-	return first == '#' || first == ' ';
+	if (!strcmp(path, "-"))
+		return first_byte(STDIN_FILENO) != RECFILE_FIRST_BYTE;
+	fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return false;
+	first = first_byte(fd);
+	close(fd);
+	return first != RECFILE_FIRST_BYTE;
 }
 
 /* ---- info ---- */
@@ -472,7 +470,8 @@ enum verdict verbs_report(const struct opts *opts)
 	struct opts here = *opts;
 	int err;
 
-	here.input_is_text = opts->input_is_text || looks_like_text(opts->input_path);
+	here.input_is_text = opts->input_is_text ||
+			     (!opts->input_is_followed && looks_like_text(opts->input_path));
 	err = choose_rows_check(&here);
 	if (err)
 		return verdict_of(err);

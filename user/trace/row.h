@@ -169,7 +169,8 @@ struct row {
 				    after the name in a RETURN's comment; "" for none */
 	struct text flags; /* the latency-format column, "" when that column is off */
 	struct text
-		text; /* COMMENT: between the comment marks, "" for a stack; OTHER: the whole line */
+		text; /* COMMENT: between the comment marks, "" for a stack; OTHER: the whole line; LOST: the same
+				    where somebody cut rows out of a text, else "" */
 };
 
 /* row_is_call - whether a call begins or ends here, or both. */
