@@ -32,23 +32,27 @@ static const struct replay_mode replay_modes[] = {
 	{ { "report", "-G", "tcp_*", "-g", "ip_rcv", "--slower-than", "1us" } },
 	{ { "report", "-T", "*", "-N", "sock_*", "--comm", "curl", "-C", "0-1" } },
 	{ { "report", "--graph-opts", "abstime,proc,tail", "-D", "3", "--tid", "5" } },
+	{ { "info" } }, /* of recordings and trace.dat */
+	{ { "info", "--json" } },
 	/* of recordings alone */
 	{ { "report", "--graph-opts", "args,retval,retaddr" } },
 	{ { "report", "--format", "json", "--graph-opts", "args,retval-hex,retaddr" } },
 	{ { "report", "--filter", "retval < 0 || skb != 0 || e >= B" } },
 	{ { "report", "--errors-only", "-G", "*" } },
 	{ { "profile", "-i", "10ms", "--callers" } },
-	{ { "info" } },
-	{ { "info", "--json" } },
 	{ { "diff" } },
 	{ { "diff", "--json" } },
 	{ { "report", "--format", "otlp" } },
 	{ { "report", "--graph-opts", "noargs,noretval", "-e", "*" } },
+	{ { "profile", "--by", "reason" } },
+	{ { "profile", "--by", "flow", "--format", "csv" } },
+	{ { "profile", "--by", "program", "--format", "openmetrics" } },
 	{ { "latency", "--by", "stage" } }, /* of texts, too */
 };
 
 #define REPLAY_MODE_CNT (sizeof(replay_modes) / sizeof(*replay_modes))
 #define REPLAY_TEXT_CNT 12u
+#define REPLAY_DAT_CNT  14u
 
 static inline void replay_die(const char *what)
 {

@@ -816,8 +816,8 @@ const struct man_verb man_verbs[] = {
 	  { "netfgraph report web.rec --graph-opts abstime,proc",
 	    "netfgraph report web.rec --format perfetto -o web.pftrace" } },
 	{ "info FILE",
-	  "describe a recording: its command line, host, kernel, time, values, functions and losses; see "
-	  "--format",
+	  "describe a recording: its command line, host, kernel, time, values, functions and losses; or a trace.dat of "
+	  "trace-cmd: its host, clock, time, events and losses; see --format",
 	  NULL,
 	  { "netfgraph info web.rec", "netfgraph info web.rec --sort name --rows 50" } },
 	{ "diff A B",

@@ -113,7 +113,8 @@ int report_no_match(const struct report_config *config)
 
 bool report_has_losses(const struct report_stats *stats)
 {
-	return stats->is_cut || stats->lost_cnt || stats->tail_bytes || losses_total(stats);
+	return stats->is_cut || stats->lost_cnt || stats->gap_cnt || stats->tail_bytes ||
+	       losses_total(stats);
 }
 
 void report_count_leftout(struct report_stats *stats, const struct leftout *lo)
@@ -703,5 +704,7 @@ static int replay_recording(const struct report_config *config, struct report_st
 int report_run(const struct report_config *config, struct report_stats *stats)
 {
 	*stats = (struct report_stats){ 0 };
+	if (config->is_text && report_dat_knows(config->path))
+		return report_dat_run(config, stats);
 	return config->is_text ? report_text_run(config, stats) : replay_recording(config, stats);
 }

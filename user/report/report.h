@@ -17,12 +17,12 @@
 #include "trace/loss.h"
 
 /*
- * A trace from a file: a recording or function_graph text goes through a pipeline to the given sink.
+ * A trace from a file: a recording, function_graph text or trace.dat goes through a pipeline to the given sink.
  */
 
 struct report_config {
 	const char *path; /* "-": standard input */
-	bool is_text;     /* function_graph text, not a recording */
+	bool is_text;     /* function_graph text or trace.dat, not a recording */
 	bool is_followed; /* a recording still being written: wait for more until it is closed */
 	const struct outfile *outfile; /* must not be the input file; NULL: not checked */
 	const volatile int *stop_cnt;  /* not 0: end early; may be NULL */
@@ -42,6 +42,7 @@ struct report_stats {
 	/* recordings */
 	uint64_t event_cnt;
 	uint64_t lost_cnt;   /* the sum of the losses among the events */
+	uint64_t gap_cnt;    /* losses among the events of a trace.dat whose number is not known */
 	uint64_t torn_cnt;   /* the same of EVENT_TORN */
 	uint64_t back_cnt;   /* events older than the one before on their CPU */
 	uint64_t tail_bytes; /* after the last whole chunk */

@@ -17,6 +17,7 @@
 #include "options/opts.h"
 #include "options/opttab.h"
 #include "report/choose.h"
+#include "report/datinfo.h"
 #include "report/recinfo.h"
 #include "report/report.h"
 #include "session/plan.h"
@@ -124,6 +125,16 @@ static bool looks_like_text(const char *path)
 
 /* ---- info ---- */
 
+static enum profile_sort info_sort(const struct opts *opts)
+{
+	return opts->has_sort ? (enum profile_sort)opts->profile_sort : PROFILE_BY_COUNT;
+}
+
+static uint32_t info_rows(const struct opts *opts)
+{
+	return opts->profile_rows ? opts->profile_rows : ROWS_DEFAULT;
+}
+
 /* Of a damaged file, print the part before the damage. */
 static int print(const struct opts *opts, const struct recinfo *info)
 {
@@ -134,10 +145,7 @@ static int print(const struct opts *opts, const struct recinfo *info)
 	if (w.form != TABLE_TEXT)
 		recinfo_put(info, &w);
 	else
-		err = recinfo_text(info,
-				   opts->has_sort ? (enum profile_sort)opts->profile_sort
-						  : PROFILE_BY_COUNT,
-				   opts->profile_rows ? opts->profile_rows : ROWS_DEFAULT, &out);
+		err = recinfo_text(info, info_sort(opts), info_rows(opts), &out);
 	if (!err && !strbuf_ok(&out))
 		err = -ENOMEM;
 	if (!err)
@@ -146,7 +154,7 @@ static int print(const struct opts *opts, const struct recinfo *info)
 	return err;
 }
 
-enum verdict verbs_info(const struct opts *opts)
+static enum verdict info_of_recording(const struct opts *opts)
 {
 	const bool is_text = looks_like_text(opts->input_path);
 	struct recinfo info;
@@ -166,6 +174,37 @@ enum verdict verbs_info(const struct opts *opts)
 		log_hint(is_text ? "'netfgraph report FILE' and 'netfgraph diff A B' read texts"
 				 : "'netfgraph record -o FILE' makes a recording");
 	return verdict;
+}
+
+static enum verdict info_of_dat(const struct opts *opts)
+{
+	struct strbuf out = { 0 };
+	struct tablew w = { .out = &out, .form = opts->json ? TABLE_JSON : wants_form(opts) };
+	struct datinfo info;
+	bool has_losses;
+	int print_err = 0;
+	int err = datinfo_read(&info, opts->input_path, verbs_drop_privileges);
+
+	if (info.is_open && w.form != TABLE_TEXT)
+		datinfo_put(&info, &w);
+	else if (info.is_open)
+		print_err = datinfo_text(&info, info_sort(opts), info_rows(opts), &out);
+	if (!print_err && !strbuf_ok(&out))
+		print_err = -ENOMEM;
+	if (!print_err && out.len)
+		print_err = output_page(&out, NULL);
+	else
+		strbuf_release(&out);
+	has_losses = datinfo_has_losses(&info);
+	datinfo_release(&info);
+	return verdict_on(opts, NULL, err ? err : print_err, has_losses);
+}
+
+enum verdict verbs_info(const struct opts *opts)
+{
+	if (report_dat_knows(opts->input_path))
+		return info_of_dat(opts);
+	return info_of_recording(opts);
 }
 
 /* ---- diff ---- */
