@@ -13,7 +13,6 @@
 #include "base/verdict.h"
 #include "options/config.h"
 #include "options/opts.h"
-#include "session/session.h"
 #include "session/verbs.h"
 
 /* Only with -vv: our own messages name the cause. */
@@ -59,7 +58,7 @@ static enum verdict main_run(const struct opts *opts)
 	case VERB_REPORT:
 		return verbs_report(opts);
 	default:
-		return opts->input_path ? verbs_report(opts) : session_run(opts);
+		return opts->input_path ? verbs_report(opts) : verbs_trace(opts);
 	}
 }
 

@@ -191,6 +191,9 @@ TEST(options_of_the_live_trace_are_refused_for_a_file)
 	CHECK(!parse_line("--packet tcp --track") &&
 	      parse_line("--input x --packet tcp --track") == VERDICT_USAGE);
 	cnt++;
+	CHECK(!parse_line("--netns 1 --host-side") &&
+	      parse_line("--input x --netns 1 --host-side") == VERDICT_USAGE);
+	cnt++;
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		cnt -= !!(opt_defs[i].verbs & OPT_LIVE_ONLY);
 	CHECK(cnt == 1);

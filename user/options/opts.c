@@ -795,7 +795,7 @@ bool scopeopts_are_given(const struct opts *opts)
 
 bool scopeopts_is_command(const struct opts *opts)
 {
-	return opts->command && !scopeopts_are_given(opts);
+	return opts->command && !scopeopts_are_given(opts) && !opts->host_side;
 }
 
 void scopeopts_names(struct strbuf *out, const struct opts *opts)

@@ -114,7 +114,8 @@ struct opts {
 	bool is_retval_hex;
 	bool has_retaddr;
 	bool has_packet;
-	bool follows; /* --track: packets have numbers */
+	bool follows;   /* --track: packets have numbers */
+	bool host_side; /* --host-side, see session/hostside.h */
 	bool has_stack;
 	bool has_ustack;
 	bool has_sleep; /* see wants_sleeps */

@@ -556,6 +556,11 @@ const struct opt_def opt_defs[] = {
 	  "repeatable." },
 	{ 0, "netns", "PATH|PID|INODE", TEXTS(netns), SELECTS | OPT_LIVE_ONLY,
 	  "Trace the tasks in this network namespace and, in softirqs, its packets; repeatable." },
+	{ 0, "host-side", NULL, FLAG(host_side),
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OPT_LIVE_ONLY,
+	  "With --container, --pod, --cgroup, --netns or -p: instead of its tasks, trace its packets wherever they pass on this host "
+	  "(veth, bridge, NAT, card), by the addresses that its network namespace has at the start: like --packet 'host "
+	  "ADDRESS' --track. --packet narrows it. Takes CAP_SYS_ADMIN." },
 	{ 0, "comm", "GLOB", TEXTS(comms), SELECTS,
 	  "Trace tasks whose names match; repeatable. A name that exec gives counts at once; one that a "
 	  "task gives itself while the trace runs does not. The kernel "

@@ -1,10 +1,13 @@
 #include "scope/netns.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <limits.h>
 #include <linux/nsfs.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/host.h"
@@ -294,9 +298,9 @@ static int explain(const struct netns_host *host, const char *text, int err)
 	return err;
 }
 
-static bool is_held(const struct netns_host *host, uint32_t wanted)
+/* A file that refers to the namespace @wanted, in @path; false: neither a name nor a process has it. */
+static bool find_holder(const struct netns_host *host, uint32_t wanted, char *path, size_t size)
 {
-	char path[PATH_MAX + 300];
 	const struct dirent *entry;
 	bool held = false;
 	uint32_t inum;
@@ -304,7 +308,7 @@ static bool is_held(const struct netns_host *host, uint32_t wanted)
 
 	dir = opendir(host->run);
 	while (dir && !held && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s", host->run, entry->d_name);
+		snprintf(path, size, "%s/%s", host->run, entry->d_name);
 		held = !host->inum_of(path, &inum) && inum == wanted;
 	}
 	if (dir)
@@ -313,10 +317,19 @@ static bool is_held(const struct netns_host *host, uint32_t wanted)
 	while (dir && !held && (entry = readdir(dir))) {
 		held = netns_is_number(entry->d_name) && !inum_of_pid(host, entry->d_name, &inum) &&
 		       inum == wanted;
+		if (held)
+			snprintf(path, size, "%s/%s/ns/net", host->proc, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
 	return held;
+}
+
+static bool is_held(const struct netns_host *host, uint32_t wanted)
+{
+	char path[PATH_MAX + 300];
+
+	return find_holder(host, wanted, path, sizeof(path));
 }
 
 static int resolve_inum(const struct netns_host *host, uint32_t number, uint32_t *inum)
@@ -381,4 +394,111 @@ int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inu
 		return resolve_number(host, text, inum);
 	err = resolve_name(host, text, inum);
 	return err ? explain(host, text, err) : 0;
+}
+
+/* ---- what a namespace has ---- */
+
+static bool is_link_local(const struct sockaddr *addr)
+{
+	const uint8_t *bytes;
+
+	if (addr->sa_family == AF_INET6) {
+		bytes = ((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr.s6_addr;
+		return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+	}
+	bytes = (const uint8_t *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr;
+	return bytes[0] == 169 && bytes[1] == 254;
+}
+
+static void put_address(FILE *out, const struct ifaddrs *item)
+{
+	char text[INET6_ADDRSTRLEN];
+	const void *bytes;
+
+	if (!item->ifa_addr || item->ifa_flags & IFF_LOOPBACK)
+		return;
+	if (item->ifa_addr->sa_family == AF_INET)
+		bytes = &((const struct sockaddr_in *)(const void *)item->ifa_addr)->sin_addr;
+	else if (item->ifa_addr->sa_family == AF_INET6)
+		bytes = &((const struct sockaddr_in6 *)(const void *)item->ifa_addr)->sin6_addr;
+	else
+		return;
+	if (!is_link_local(item->ifa_addr) &&
+	    inet_ntop(item->ifa_addr->sa_family, bytes, text, sizeof(text)))
+		fprintf(out, "%s\n", text);
+}
+
+/* In the child. Return: 0 or an errno. */
+static int put_addresses(int space_fd, int out_fd)
+{
+	struct ifaddrs *list;
+	FILE *out;
+
+	if (setns(space_fd, CLONE_NEWNET) || getifaddrs(&list))
+		return errno;
+	out = fdopen(out_fd, "w");
+	if (!out)
+		return errno;
+	for (const struct ifaddrs *item = list; item; item = item->ifa_next)
+		put_address(out, item);
+	return fclose(out) ? errno : 0;
+}
+
+/* Append what comes until the end. Return: 0 or -errno. */
+static int read_all(int fd, struct strbuf *out)
+{
+	char bytes[4096];
+	ssize_t len;
+
+	while ((len = read(fd, bytes, sizeof(bytes))) > 0 || (len < 0 && errno == EINTR)) {
+		if (len > 0)
+			strbuf_add(out, bytes, (size_t)len);
+	}
+	return len < 0 ? -errno : 0;
+}
+
+/* A process of its own enters the namespace, for a thread cannot leave it without further privileges. */
+static int ask_child(int space_fd, struct strbuf *out)
+{
+	int ends[2], status, err;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		_exit(put_addresses(space_fd, ends[1]));
+	err = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	if (!err)
+		err = read_all(ends[0], out);
+	close(ends[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (err || pid <= 0)
+		return err;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+}
+
+int netns_addresses(const struct netns_host *host, uint32_t inum, struct strbuf *out)
+{
+	char path[PATH_MAX + 300];
+	struct stat st;
+	int fd = -1;
+	int err = -ENOENT;
+
+	if (find_holder(host, inum, path, sizeof(path))) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		err = fd < 0 || fstat(fd, &st) ? -errno : 0;
+		if (!err) /* the process may have gone, and its number may be another's */
+			err = st.st_ino == inum ? ask_child(fd, out) : -ENOENT;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		return 0;
+	log_error("cannot read the addresses of network namespace %u: %s", inum, strerror(-err));
+	if (err == -EPERM || err == -EACCES)
+		log_hint("entering it takes CAP_SYS_ADMIN: run it with sudo");
+	return err;
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
+
 /*
  * Network namespaces by their number: the inode number of /proc/PID/ns/net, which is the kernel's net->ns.inum.
  * Errors are logged here, with log_error and log_hint.
@@ -32,6 +34,14 @@ void netns_host_init(struct netns_host *host);
  * network namespace, -EACCES no permission.
  */
 int netns_resolve(const struct netns_host *host, const char *text, uint32_t *inum);
+
+/*
+ * netns_addresses - append the addresses of the namespace's devices, a line each, without loopback's and link-local ones. Takes
+ * CAP_SYS_ADMIN; a child process enters the namespace.
+ *
+ * Return: 0, or -errno, already logged: -ENOENT: neither a process nor a name in /run/netns has it.
+ */
+int netns_addresses(const struct netns_host *host, uint32_t inum, struct strbuf *out);
 
 /*
  * Ids of tasks. A task has one id in its own pid namespace and one in each namespace above it, up to the host's first

@@ -29,28 +29,21 @@ static uint32_t taskscope_tid(struct taskscope *sc, uint32_t id);
 
 /* ---- options to cgroups and namespaces ---- */
 
-static int add_target(struct taskscope *sc, const struct cgroup *cg)
+static bool names_cgroups(const struct opts *opts)
 {
-	char *path;
-
-	if (VEC_RESERVE(sc->targets, sc->target_cap, sc->target_cnt + 1))
-		return -ENOMEM;
-	path = strdup(cg->path);
-	if (!path)
-		return -ENOMEM;
-	sc->targets[sc->target_cnt++] = (struct taskscope_target){ .path = path, .id = cg->id };
-	return 0;
+	return opts->cgroups.cnt || opts->containers.cnt || opts->pods.cnt;
 }
 
-static int resolve_cgroups(struct taskscope *sc)
+static int each_of_paths(const struct opts *opts, const struct cgroup_host *host,
+			 int (*visit)(void *ctx, const struct cgroup *cg), void *ctx)
 {
-	for (size_t i = 0; i < sc->opts->cgroups.cnt; i++) {
+	for (size_t i = 0; i < opts->cgroups.cnt; i++) {
 		struct cgroup cg;
-		int err = cgroup_resolve(&sc->cgroup_host, sc->opts->cgroups.items[i], &cg);
+		int err = cgroup_resolve(host, opts->cgroups.items[i], &cg);
 
 		if (err)
 			return err;
-		err = add_target(sc, &cg);
+		err = visit(ctx, &cg);
 		cgroup_release(&cg);
 		if (err)
 			return err;
@@ -59,21 +52,56 @@ static int resolve_cgroups(struct taskscope *sc)
 }
 
 /* Of --container or --pod. */
-static int resolve_containers(struct taskscope *sc, const struct str_list *names, bool is_pod)
+static int each_of_containers(const struct str_list *names, bool is_pod,
+			      const struct cgroup_host *host,
+			      int (*visit)(void *ctx, const struct cgroup *cg), void *ctx)
 {
 	for (size_t i = 0; i < names->cnt; i++) {
 		struct container box;
-		int err = container_resolve(&sc->cgroup_host, names->items[i], is_pod, &box);
+		int err = container_resolve(host, names->items[i], is_pod, &box);
 
 		if (err)
 			return err;
 		log_info("container %s (%s): %s", box.name, box.runtime, box.cgroups[0].path);
 		for (size_t k = 0; k < box.cnt && !err; k++)
-			err = add_target(sc, &box.cgroups[k]);
+			err = visit(ctx, &box.cgroups[k]);
 		container_release(&box);
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+int taskscope_each_cgroup(const struct opts *opts, struct cgroup_host *host,
+			  int (*visit)(void *ctx, const struct cgroup *cg), void *ctx)
+{
+	int err;
+
+	if (!names_cgroups(opts))
+		return 0;
+	err = cgroup_host_find(host, "/proc", NULL);
+	if (err)
+		cgroup_explain_lack(host);
+	if (!err)
+		err = each_of_paths(opts, host, visit, ctx);
+	if (!err)
+		err = each_of_containers(&opts->containers, false, host, visit, ctx);
+	if (!err)
+		err = each_of_containers(&opts->pods, true, host, visit, ctx);
+	return err;
+}
+
+static int add_target(void *ctx, const struct cgroup *cg)
+{
+	struct taskscope *sc = ctx;
+	char *path;
+
+	if (VEC_RESERVE(sc->targets, sc->target_cap, sc->target_cnt + 1))
+		return -ENOMEM;
+	path = strdup(cg->path);
+	if (!path)
+		return -ENOMEM;
+	sc->targets[sc->target_cnt++] = (struct taskscope_target){ .path = path, .id = cg->id };
 	return 0;
 }
 
@@ -101,19 +129,8 @@ static int resolve_netns(struct taskscope *sc)
  */
 static int taskscope_resolve(struct taskscope *sc)
 {
-	int err = 0;
+	int err = taskscope_each_cgroup(sc->opts, &sc->cgroup_host, add_target, sc);
 
-	if (sc->need & NFG_SCOPE_CGROUP) {
-		err = cgroup_host_find(&sc->cgroup_host, "/proc", NULL);
-		if (err)
-			cgroup_explain_lack(&sc->cgroup_host);
-	}
-	if (!err)
-		err = resolve_cgroups(sc);
-	if (!err)
-		err = resolve_containers(sc, &sc->opts->containers, false);
-	if (!err)
-		err = resolve_containers(sc, &sc->opts->pods, true);
 	if (!err)
 		err = resolve_netns(sc);
 	return err;
@@ -679,7 +696,7 @@ static uint8_t need_of(const struct opts *opts)
 
 	if (scopeopts_is_command(opts) || opts->pids.cnt || opts->tids.cnt)
 		need |= NFG_SCOPE_TASK;
-	if (opts->cgroups.cnt || opts->containers.cnt || opts->pods.cnt)
+	if (names_cgroups(opts))
 		need |= NFG_SCOPE_CGROUP;
 	if (opts->netns.cnt)
 		need |= NFG_SCOPE_NETNS;

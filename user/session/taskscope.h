@@ -67,6 +67,15 @@ struct taskscope {
 struct taskscope;
 
 /*
+ * taskscope_each_cgroup - find the cgroup tree, and call @visit for each cgroup that --cgroup, --container and --pod name, until
+ * it returns nonzero. Without any of these options @host stays as it is.
+ *
+ * Return: 0, @visit's nonzero value, or -errno, already logged unless -ENOMEM.
+ */
+int taskscope_each_cgroup(const struct opts *opts, struct cgroup_host *host,
+			  int (*visit)(void *ctx, const struct cgroup *cg), void *ctx);
+
+/*
  * taskscope_new - resolve the options. Return: 0 or -errno, already logged unless -ENOMEM. Caller frees with
  * taskscope_free.
  */

@@ -20,7 +20,9 @@
 #include "report/datinfo.h"
 #include "report/recinfo.h"
 #include "report/report.h"
+#include "session/hostside.h"
 #include "session/plan.h"
+#include "session/session.h"
 
 #define ROWS_DEFAULT 10
 
@@ -515,4 +517,19 @@ enum verdict verbs_report(const struct opts *opts)
 	if (err)
 		return verdict_of(err);
 	return paged(&here, replay_file);
+}
+
+enum verdict verbs_trace(const struct opts *opts)
+{
+	struct opts here;
+	int err;
+
+	if (!opts->host_side)
+		return session_run(opts);
+	err = hostside_opts(&here, opts);
+	log_unsaid(err);
+	if (!err)
+		err = (int)session_run(&here);
+	hostside_release(&here);
+	return verdict_of(err);
 }

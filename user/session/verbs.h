@@ -6,12 +6,15 @@
 #include "base/verdict.h"
 #include "options/opts.h"
 
-/* The commands that do not trace. */
+/* The commands. */
 
 enum verdict verbs_list(const struct opts *opts);
 enum verdict verbs_check(const struct opts *opts);
 enum verdict verbs_info(const struct opts *opts);
 enum verdict verbs_diff(const struct opts *opts);
+
+/* verbs_trace - everything that traces. */
+enum verdict verbs_trace(const struct opts *opts);
 
 /* verbs_report - also profile and latency from a file. */
 enum verdict verbs_report(const struct opts *opts);
