@@ -22,6 +22,7 @@
 #include "session/plan.h"
 #include "session/progwatch.h"
 #include "session/ready.h"
+#include "session/silence.h"
 #include "session/status.h"
 #include "session/taskscope.h"
 #include "trace/callstack.h"
@@ -77,6 +78,7 @@ struct session {
 	struct fd_list cost_progs; /* with which the cost of calls was measured */
 	struct attach *attach;
 	struct overhead overhead;
+	struct silence silence; /* when tracing began */
 	struct progwatch progwatch;
 	struct learner learner;   /* empty without --learn */
 	struct windows windows;   /* without --duty only the time when links were made anew */

@@ -699,6 +699,7 @@ static int trace(struct session *ses)
 	points_count_missed(&ses->point_links);
 	bpfobj_count_missed(&ses->bpfobj);
 	overhead_begin(&ses->overhead);
+	silence_begin(&ses->silence, ses->scope);
 	ses->made.begin_mono_ns = host_time_ns();
 	err = bpfobj_arm(&ses->bpfobj, true);
 	if (!err)
@@ -783,6 +784,9 @@ static void put_conditions(struct strbuf *out, const struct session *ses)
 		strbuf_str(out, " on the CPUs of -C");
 	if (opts->packet.insn_cnt)
 		strbuf_str(out, " with a packet that matches --packet");
+	if (opts->filter && opts->filter->has_entry) /* the programs tell us of no other calls */
+		strbuf_printf(out, "%s members that match --filter",
+			      opts->packet.insn_cnt ? ", and" : " with");
 	if (loss_report_has_losses(&ses->loss_report))
 		strbuf_str(out, ", unless among the lost events");
 }
@@ -796,9 +800,14 @@ static bool is_said(const struct opts *opts)
 
 static void put_reason(struct strbuf *out, const struct session *ses)
 {
-	if (taskscope_why_silent(ses->scope, out) || !ses->has_child ||
-	    scopeopts_is_command(ses->opts))
+	if (silence_why(ses->scope, out) || ses->opts->host_side)
 		return;
+	if (scopeopts_is_command(ses->opts))
+		return;
+	if (!ses->has_child) {
+		silence_likely(&ses->silence, ses->scope, out);
+		return;
+	}
 	strbuf_str(out, "the command itself is traced only if it is in that scope; leave out ");
 	scopeopts_names(out, ses->opts);
 	strbuf_str(out, " to trace the command");

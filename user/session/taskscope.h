@@ -126,10 +126,4 @@ void taskscope_settle(struct taskscope *sc);
  */
 void taskscope_tick(struct taskscope *sc, struct bpfobj *obj, uint64_t now_ns);
 
-/*
- * taskscope_why_silent - append why no task of the scope can call anything now: "process 12 has ended", "cgroup /web
- * has no task now". Return: whether such a reason is known.
- */
-bool taskscope_why_silent(const struct taskscope *sc, struct strbuf *out);
-
 #endif
