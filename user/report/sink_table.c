@@ -28,6 +28,8 @@ struct sink_table {
 	struct interval interval; /* of a file's rows; live ones have the session's */
 	uint64_t first_ns;        /* of a file's rows */
 	uint64_t last_ns;
+	uint64_t series_ns; /* the latest since times went back */
+	uint64_t back_cnt;  /* how often they did */
 	bool has_rows;
 	size_t traced_cnt; /* functions of the facts that the profile knows */
 	char node[128];
@@ -291,6 +293,20 @@ int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
 	return rowsink_write(&st->rows, true);
 }
 
+/* Clocks of CPUs differ by less, so a row that is older by more begins another text, joined to the one before. */
+#define CLOCKS_DIFFER_NS 1000000
+
+/* Texts of CPUs that were joined one after the other: intervals that are over do not come back, so others begin. */
+static int cut_series(struct sink_table *st, uint64_t time_ns)
+{
+	const int err = put_interval(st, st->interval.begin_ns, st->series_ns);
+
+	st->back_cnt++;
+	st->series_ns = time_ns;
+	interval_begin(&st->interval, time_ns, st->rows.opts->interval_ns);
+	return err;
+}
+
 /* If a file's row ends the current interval, put its table. One line replaces all intervals without a call. */
 static int cut_interval(struct sink_table *st, uint64_t time_ns)
 {
@@ -301,6 +317,12 @@ static int cut_interval(struct sink_table *st, uint64_t time_ns)
 	if (!st->has_interval)
 		interval_begin(iv, time_ns, st->rows.opts->interval_ns);
 	st->has_interval = true;
+	if (iv->begin_ns > time_ns && iv->begin_ns - time_ns > CLOCKS_DIFFER_NS) {
+		err = cut_series(st, time_ns);
+		return err ? err : rowsink_write(&st->rows, false);
+	}
+	if (time_ns > st->series_ns)
+		st->series_ns = time_ns;
 	if (time_ns < iv->next_ns)
 		return 0;
 	next_ns = iv->next_ns;
@@ -378,6 +400,19 @@ static void warn_of_globs(const struct sink_table *st, const struct profile_view
 		warn_uncalled(view->callees_of);
 }
 
+static int put_last_interval(struct sink_table *st)
+{
+	if (st->back_cnt) {
+		log_warn("'%s': times go back at %" PRIu64
+			 " %s, where intervals begin anew: some have the same times",
+			 st->rows.opts->input_path, st->back_cnt,
+			 plural(st->back_cnt, "row", "rows"));
+		log_hint(
+			"files of single CPUs, joined one after the other, have such times: give each by itself, or the kernel's file of all CPUs");
+	}
+	return st->has_interval ? put_interval(st, st->interval.begin_ns, st->series_ns) : 0;
+}
+
 static int put_table(struct sink_table *st)
 {
 	const struct opts *opts = st->rows.opts;
@@ -388,7 +423,7 @@ static int put_table(struct sink_table *st)
 	if (opts->verb == VERB_DIFF)
 		return 0;
 	if (opts->interval_ns)
-		return st->has_interval ? put_interval(st, st->interval.begin_ns, st->last_ns) : 0;
+		return put_last_interval(st);
 	warn_of_globs(st, &view);
 	return put_counts(st, &view, st->first_ns, st->last_ns);
 }
