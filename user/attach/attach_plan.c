@@ -300,7 +300,8 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 		"--complete: this kernel %s tasks inside fentry and fexit programs, which hides other tasks' "
 		"calls, and %s",
 		preempts(want), why_no_sites(plan, want));
-	log_hint("without --complete, missed calls are counted and marked in the trace");
+	log_hint(
+		"without --complete, missed calls are counted, and the trace marks where calls may be missing");
 	return -EOPNOTSUPP;
 }
 
@@ -320,10 +321,14 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 			 " MiB of kernel memory with %" PRIu64
 			 " threads (--complete or --attach kprobe uses them anyway)",
 			 attach_thread_bytes(want) >> 20, want->thread_cnt);
-	if (may_miss_calls(plan, want))
+	if (may_miss_calls(plan, want) && plan->members_by_pair && want->has_lengths)
+		log_warn(
+			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; they are counted (--complete misses none, and has no BYTES)",
+			preempts(want));
+	else if (may_miss_calls(plan, want))
 		log_warn(
 			"this kernel %s tasks inside programs: calls of other tasks may be missed; they "
-			"are counted and marked in the trace",
+			"are counted, and the trace marks where calls may be missing",
 			preempts(want));
 	else if (pair_cnt && attach_is_open(want->mode) && wants_all_calls(want))
 		log_warn(

@@ -128,7 +128,7 @@ const struct shown_name *shown_unfound(const struct shown *shown)
 		       "': none of the functions has a rule, a connection, a route, a queue or a neighbour",
 	};
 
-	for (uint32_t i = 0; i < shown->cnt; i++) {
+	for (uint32_t i = 0; i < shown->cnt && !shown->is_unasked; i++) {
 		if (!shown->names[i].is_found)
 			return &shown->names[i];
 	}

@@ -43,7 +43,8 @@ struct shown {
 	uint32_t cnt;
 	bool has_facts;   /* the list has the word "rules" */
 	bool finds_facts; /* a function has some, even if there is no room for them */
-	char *text;       /* has the names */
+	bool is_unasked; /* the list is another option's: it is no mistake if no function has a member */
+	char *text;      /* has the names */
 	/* by shown_resolve: */
 	struct shown_read *reads; /* in the order of functions and names */
 	size_t read_cnt;

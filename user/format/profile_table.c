@@ -296,7 +296,7 @@ uint32_t profile_metrics_other_cnt(const struct profile_metrics *pm)
 
 /* ---- text ---- */
 
-static void put_label(struct strbuf *out, const char *name, struct text value)
+void metrics_put_label(struct strbuf *out, const char *name, struct text value)
 {
 	struct strbuf clean = { 0 };
 
@@ -314,23 +314,23 @@ static void put_label(struct strbuf *out, const char *name, struct text value)
 static void put_labels(const struct profile_metrics *pm, const struct series *s, struct strbuf *out)
 {
 	strbuf_char(out, '{');
-	put_label(out, "func", s->func);
+	metrics_put_label(out, "func", s->func);
 	if (s->module.len) {
 		strbuf_char(out, ',');
-		put_label(out, "module", s->module);
+		metrics_put_label(out, "module", s->module);
 	}
 	if (pm->label.name) {
 		strbuf_char(out, ',');
-		put_label(out, pm->label.name, text_from(pm->label.value));
+		metrics_put_label(out, pm->label.name, text_from(pm->label.value));
 	}
 }
 
-static void put_seconds(struct strbuf *out, uint64_t ns)
+void metrics_put_seconds(struct strbuf *out, uint64_t ns)
 {
 	strbuf_printf(out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
 }
 
-static void table_put_head(struct strbuf *out, const char *name, const char *type, const char *help)
+void metrics_put_head(struct strbuf *out, const char *name, const char *type, const char *help)
 {
 	strbuf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -350,7 +350,7 @@ static void profile_metrics_put_histogram(const struct profile_metrics *pm, cons
 		strbuf_str(out, DURATION "_bucket");
 		put_labels(pm, s, out);
 		strbuf_str(out, ",le=\"");
-		put_seconds(out, (UINT64_C(1) << power) - 1);
+		metrics_put_seconds(out, (UINT64_C(1) << power) - 1);
 		strbuf_printf(out, "\"} %" PRIu64 "\n", cnt);
 	}
 	strbuf_str(out, DURATION "_bucket");
@@ -358,7 +358,7 @@ static void profile_metrics_put_histogram(const struct profile_metrics *pm, cons
 	strbuf_printf(out, ",le=\"+Inf\"} %" PRIu64 "\n" DURATION "_sum", s->call_cnt);
 	put_labels(pm, s, out);
 	strbuf_str(out, "} ");
-	put_seconds(out, s->sum_ns);
+	metrics_put_seconds(out, s->sum_ns);
 	strbuf_str(out, "\n" DURATION "_count");
 	put_labels(pm, s, out);
 	strbuf_printf(out, "} %" PRIu64 "\n", s->call_cnt);
@@ -369,14 +369,13 @@ static void put_self(const struct profile_metrics *pm, const struct series *s, s
 	strbuf_str(out, SELF);
 	put_labels(pm, s, out);
 	strbuf_str(out, "} ");
-	put_seconds(out, s->self_ns);
+	metrics_put_seconds(out, s->self_ns);
 	strbuf_char(out, '\n');
 }
 
-static void table_put_number(struct strbuf *out, const char *name, const char *help,
-			     uint64_t number)
+void metrics_put_number(struct strbuf *out, const char *name, const char *help, uint64_t number)
 {
-	table_put_head(out, name, "gauge", help);
+	metrics_put_head(out, name, "gauge", help);
 	strbuf_printf(out, "%s %" PRIu64 "\n", name, number);
 }
 
@@ -449,18 +448,18 @@ int profile_metrics_put(struct profile_metrics *pm, const struct profile *p, str
 
 	if (err)
 		return err;
-	table_put_head(out, DURATION, "histogram", "How long calls of kernel functions took.");
+	metrics_put_head(out, DURATION, "histogram", "How long calls of kernel functions took.");
 	each_series(pm, p, profile_metrics_put_histogram, out);
-	table_put_head(out, SELF, "gauge",
-		       "Time in these calls without the calls traced inside them.");
+	metrics_put_head(out, SELF, "gauge",
+			 "Time in these calls without the calls traced inside them.");
 	each_series(pm, p, put_self, out);
-	table_put_number(out, "netfgraph_other_functions",
-			 "Functions that have no series of their own.", pm->other_cnt);
-	table_put_number(out, "netfgraph_uncounted_calls",
-			 "Calls whose beginning or end was not traced.",
-			 profile_partial_cnt(p) + profile_stray_cnt(p));
-	table_put_number(out, "netfgraph_gaps", "Places in the trace where events were lost.",
-			 profile_gap_cnt(p));
+	metrics_put_number(out, "netfgraph_other_functions",
+			   "Functions that have no series of their own.", pm->other_cnt);
+	metrics_put_number(out, "netfgraph_uncounted_calls",
+			   "Calls whose beginning or end was not traced.",
+			   profile_partial_cnt(p) + profile_stray_cnt(p));
+	metrics_put_number(out, "netfgraph_gaps", "Places in the trace where events were lost.",
+			   profile_gap_cnt(p));
 	strbuf_str(out, "# EOF\n");
 	return strbuf_ok(out) ? 0 : -ENOMEM;
 }

@@ -52,6 +52,12 @@ void profile_metrics_free(struct profile_metrics *pm);
 /* profile_metrics_put - append the whole exposition, with "# EOF" at its end. Return: 0 or -ENOMEM. */
 int profile_metrics_put(struct profile_metrics *pm, const struct profile *p, struct strbuf *out);
 
+/* Parts of an exposition: a label, a length of time, the lines above a family, and a family of one number. */
+void metrics_put_label(struct strbuf *out, const char *name, struct text value);
+void metrics_put_seconds(struct strbuf *out, uint64_t ns);
+void metrics_put_head(struct strbuf *out, const char *name, const char *type, const char *help);
+void metrics_put_number(struct strbuf *out, const char *name, const char *help, uint64_t number);
+
 /* profile_metrics_other_cnt - functions without series of their own in the last exposition. */
 uint32_t profile_metrics_other_cnt(const struct profile_metrics *pm);
 

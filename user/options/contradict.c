@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/keytable.h"
 #include "format/profile.h"
 #include "nfg_abi.h"
 #include "options/graphopts.h"
@@ -66,6 +67,57 @@ static const char *formatopts_contradiction(const struct opts *opts)
 		 "--format %s has no place for callers and callees: --format json has",
 		 format_name(opts->format));
 	return lack;
+}
+
+/* Whether profile --by counts tracepoints alone. */
+static bool counts_points(const struct opts *opts)
+{
+	if (opts->by < BY_KEY || opts->input_path || opts->trace_funcs.cnt ||
+	    opts->graph_funcs.cnt || opts->presets.cnt)
+		return false;
+	return opts->events.cnt || opts_counts_by(opts, ROWKEY_REASON);
+}
+
+/* profile --by, but for function. */
+static const char *keyopts_contradiction(struct opts *opts)
+{
+	static char why[120];
+	const struct selector *selector =
+		counts_points(opts) ? selector_of(opts, SELECTS_EVENTS) : NULL;
+
+	if (opts->by < BY_KEY && opts->has_sort && opts->profile_sort == PROFILE_BY_BYTES)
+		return "--sort bytes belongs to profile --by flow and its like, which have that column";
+	if (opts->by < BY_KEY)
+		return opts->verb == VERB_PROFILE && opts->events.cnt
+			       ? "profile takes -e only with --by"
+			       : NULL;
+	if (opts->has_callers || opts->has_callees)
+		return "--callers and --callees belong to tables of functions";
+	if (opts->interval_ns && opts->input_path)
+		return "profile --by has one table of a file: no -i";
+	if (selector) {
+		snprintf(
+			why, sizeof(why),
+			"%s chooses calls, and without -T, -G and --preset --by counts tracepoints alone",
+			selector->option);
+		return why;
+	}
+	if (!opts->has_sort || keytable_sorts((enum profile_sort)opts->profile_sort))
+		return NULL;
+	snprintf(why, sizeof(why),
+		 "--by %s sorts by count, total, avg, p50, p99, max, bytes or name",
+		 rowkey_name((enum rowkey_by)(opts->by - BY_KEY)));
+	return why;
+}
+
+/* Which verb has which tables. */
+static const char *byopts_contradiction(struct opts *opts)
+{
+	if (opts->verb == VERB_PROFILE && opts->by == BY_STAGE)
+		return "--by stage belongs to: latency, diff";
+	if (opts->verb != VERB_PROFILE && opts->by >= BY_KEY)
+		return "latency and diff have --by function or stage";
+	return keyopts_contradiction(opts);
 }
 
 static const char *stageopts_contradiction(struct opts *opts)
@@ -384,8 +436,8 @@ static const char *output_contradiction(struct opts *opts)
 
 /* In the order in which complaints are made. Some set what --for needs, and own no memory of it. */
 static const char *(*const kinds[])(struct opts *opts) = {
-	names_contradiction, special_contradiction, table_contradiction, stageopts_contradiction,
-	graphopts_settle,    output_contradiction,  file_contradiction,
+	names_contradiction,     special_contradiction, byopts_contradiction, table_contradiction,
+	stageopts_contradiction, graphopts_settle,      output_contradiction, file_contradiction,
 };
 #define KIND_CNT  (sizeof(kinds) / sizeof(kinds[0]))
 #define WHY_BYTES 200
@@ -419,6 +471,38 @@ static const char *preset_filter_settle(struct opts *opts)
 	return why;
 }
 
+/* Called only where the kernel is about to crash: it stands in where no function is to be traced. */
+#define RARE_FUNC "skb_dump"
+
+/* Without functions, profile --by counts tracepoints alone; all drops of the kernel have one. */
+static const char *take_events(struct opts *opts)
+{
+	const char *why = NULL;
+
+	opts->counts_points = counts_points(opts);
+	if (opts->counts_points && !opts->events.cnt)
+		why = str_list_add(&opts->events, "skb:kfree_skb");
+	if (!why && opts->counts_points)
+		why = str_list_add(&opts->trace_funcs, RARE_FUNC);
+	return why;
+}
+
+/*
+ * How long packets are, no argument says. Members take programs inside which some kernels preempt tasks, so who wants each
+ * call does without; tracepoints have fields of their own.
+ */
+static const char *take_lengths(struct opts *opts)
+{
+	const char *why;
+
+	if (opts->counts_points || opts->is_complete)
+		return NULL;
+	why = shown_parse(&opts->shown, "skb.len");
+	if (!why)
+		opts->shown->is_unasked = true;
+	return why;
+}
+
 const char *contradict_settle(struct opts *opts)
 {
 	const char *why = missing(opts);
@@ -430,6 +514,11 @@ const char *contradict_settle(struct opts *opts)
 		why = contradiction(opts);
 	if (!why && opts->by == BY_STAGE && !opts->input_path)
 		why = str_list_add(&opts->presets, "stages");
+	if (!why && opts->by >= BY_KEY && !opts->input_path)
+		why = take_events(opts);
+	if (!why && opts->by >= BY_KEY && !opts->input_path &&
+	    rowkey_needs((enum rowkey_by)(opts->by - BY_KEY)) & ROWKEY_NEEDS_LENGTH)
+		why = take_lengths(opts);
 	return why;
 }
 

@@ -479,10 +479,30 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 	}
 }
 
-/* The stages of a packet are found by arguments, whether they are shown or not. */
+/* Whether profile --by needs one of ROWKEY_NEEDS_*. */
+static bool key_needs(const struct opts *opts, uint32_t need)
+{
+	return opts->by >= BY_KEY && rowkey_needs((enum rowkey_by)(opts->by - BY_KEY)) & need;
+}
+
+/*
+ * The stages of a packet are found by arguments, whether they are shown or not. What a recording has of lengths costs
+ * nothing more.
+ */
 static bool wants_args(const struct opts *opts)
 {
-	return opts->has_args || opts->by == BY_STAGE;
+	return opts->has_args || opts->by == BY_STAGE || key_needs(opts, ROWKEY_NEEDS_ARGS) ||
+	       (opts->by >= BY_KEY && opts->input_path);
+}
+
+static bool wants_caller(const struct opts *opts)
+{
+	return opts->has_retaddr || key_needs(opts, ROWKEY_NEEDS_CALLER);
+}
+
+static bool wants_packet(const struct opts *opts)
+{
+	return opts->has_packet || key_needs(opts, ROWKEY_NEEDS_PACKET);
 }
 
 /* Only graphs have a place for stacks and sleeps: tables would take them for nothing. */
@@ -509,13 +529,13 @@ uint32_t wants_values(const struct opts *opts)
 		wanted |= NFG_WANT_ARGS | NFG_WANT_RET;
 	if (opts->packet.insn_cnt && opts->input_path)
 		wanted |= NFG_WANT_PACKET;
-	if (opts->has_retaddr)
+	if (wants_caller(opts))
 		wanted |= NFG_WANT_CALLER;
 	if (opts->has_stack && wants_stacks(opts))
 		wanted |= NFG_WANT_STACK;
 	if (opts->has_ustack && wants_stacks(opts))
 		wanted |= NFG_WANT_USTACK;
-	if (opts->has_packet)
+	if (wants_packet(opts))
 		wanted |= NFG_WANT_PACKET | NFG_WANT_ARGS; /* the drop reason is an argument */
 	if (opts->shown)
 		wanted |= NFG_WANT_SHOWN;
@@ -576,8 +596,8 @@ struct details_want wants_details(const struct opts *opts)
 		.has_members = opts->shown != NULL,
 		.shown = opts->shown,
 		.has_filter = opts->filter != NULL,
-		.has_caller = opts->has_retaddr,
-		.has_packet = opts->has_packet,
+		.has_caller = wants_caller(opts),
+		.has_packet = wants_packet(opts),
 		.has_pkt = opts->follows,
 		.has_stack = opts->has_stack && wants_stacks(opts),
 		.has_ustack = opts->has_ustack && wants_stacks(opts),
@@ -616,6 +636,8 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 		return "--max-overhead counts events";
 	if (opts->by_event)
 		return "--by-event";
+	if (opts->by >= BY_KEY)
+		return "calls are counted by what they have (--by)";
 	if (opts->duty_pct)
 		return "calls may be open at the end of a window (--duty)";
 	if (opts->learn_ns)

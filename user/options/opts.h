@@ -19,6 +19,7 @@
 #include "format/details.h"
 #include "format/format.h"
 #include "format/render.h"
+#include "format/rowkey.h"
 #include "kernel/attachmode.h"
 #include "nfg_abi.h"
 #include "options/graphopts.h"
@@ -57,6 +58,7 @@ enum diff_per {
 enum table_by {
 	BY_FUNCTION,
 	BY_STAGE, /* latency: of a packet's path, format/stages.h */
+	BY_KEY,   /* profile: this plus enum rowkey_by */
 };
 
 /* The checked command line. */
@@ -75,6 +77,7 @@ struct opts {
 	struct str_list graph_funcs;
 	struct str_list nograph_funcs;
 	struct str_list events; /* -e */
+	bool counts_points;     /* profile --by: tracepoints alone, and no function */
 	struct str_list latency_funcs;
 	int by;                     /* enum table_by */
 	struct str_list presets;    /* names that preset_find knows */
@@ -214,6 +217,12 @@ const char *opts_verb_name(int i);
 /* ---- requirements of options ---- */
 
 /* The options translated to the terms of lower folders. */
+
+/* opts_counts_by - whether it is a table of profile --by @by. */
+static inline bool opts_counts_by(const struct opts *opts, enum rowkey_by by)
+{
+	return opts->by == BY_KEY + (int)by;
+}
 
 /* wants_values - NFG_WANT_*: the values to record of each call. */
 uint32_t wants_values(const struct opts *opts);

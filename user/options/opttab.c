@@ -414,7 +414,9 @@ static const char *by_at(int i)
 {
 	static const char *const names[] = { [BY_FUNCTION] = "function", [BY_STAGE] = "stage" };
 
-	return i < (int)ARRAY_SIZE(names) ? names[i] : NULL;
+	if (i < BY_KEY)
+		return names[i];
+	return i < BY_KEY + ROWKEY_CNT ? rowkey_name((enum rowkey_by)(i - BY_KEY)) : NULL;
 }
 
 static const char *sort_at(int i)
@@ -480,7 +482,8 @@ const struct opt_def opt_defs[] = {
 	{ 'g', "nograph-funcs", "FUNC", TEXTS(nograph_funcs), SELECTS,
 	  "Leave this function and everything below it out of the graph; repeatable. A warning says if it is not "
 	  "traced." },
-	{ 'e', "event", "GLOB", TEXTS(events), SHOWS | OF(VERB_RECORD) | OF(VERB_LIST),
+	{ 'e', "event", "GLOB", TEXTS(events),
+	  SHOWS | OF(VERB_RECORD) | OF(VERB_LIST) | OF(VERB_PROFILE),
 	  "Show tracepoints of the kernel between the calls, as comments at their place in the graph: skb:kfree_skb, "
 	  "'tcp:*', sched_switch; repeatable. Each is SYSTEM:NAME, or NAME alone. They are in scope as calls are. "
 	  "'list -e' shows which there are, with their fields. With report: only these. With profile --by: count them, too." },
@@ -617,8 +620,10 @@ const struct opt_def opt_defs[] = {
 	  "With report: FILE is still being recorded; wait for more." },
 	{ 0, "input", "FILE", TEXT(input_path), SUMS,
 	  "With profile and latency: read this recording instead of tracing now." },
-	{ 0, "by", "WHAT", CHOICE(by, by_at), OF(VERB_LATENCY) | OF(VERB_DIFF),
-	  "With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
+	{ 0, "by", "WHAT", CHOICE(by, by_at), SUMS | OF(VERB_DIFF),
+	  "With profile: a row for each reason (of drops, with the place that drops), flow (the two ends of a packet or a "
+	  "socket), device (of a packet), caller (a function), container (of the task, with its cgroup) or program (the task's name), and function; the calls are sent to user space. Without -T, -G and --preset, -e "
+	  "alone is counted, and --by reason counts skb:kfree_skb. With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
 	  "stayed in each stage of the stack: socket, qdisc, driver, softirq, protocol, wake-up. The functions are those of "
 	  "the preset stages; -T +GLOB adds the driver's. A recording needs --graph-opts args. With diff: the same of both files." },
 	{ 0, "sort", "KEY",
@@ -836,6 +841,11 @@ const struct man_verb man_verbs[] = {
 	  COMMAND,
 	  { "netfgraph profile -T 'tcp_*' --timeout 10s --sort self",
 	    "netfgraph profile --input web.rec --callers" } },
+	{ "profile --by WHAT",
+	  "print a table of reasons, flows, devices, callers, containers or programs, live or from --input",
+	  COMMAND,
+	  { "netfgraph profile --by reason --timeout 10s",
+	    "netfgraph profile --by flow -e tcp:tcp_retransmit_skb --timeout 10s" } },
 	{ "latency FUNC...",
 	  "print histograms of the durations of these functions (or of those of -T), live (summed up in the kernel; put -- before a "
 	  "COMMAND) or from --input",

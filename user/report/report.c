@@ -255,6 +255,7 @@ static int on_host(struct recording *rec)
 	srcline_of(rec->config->srcline, host->kernel);
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
 	rec->facts.functab = recfile_reader_functab(rec->reader);
+	rec->facts.points = recfile_reader_points(rec->reader);
 	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;
 	name_host(rec, "");
 	rec->facts.node = rec->node;
@@ -488,7 +489,8 @@ static int show_open(struct recording *rec)
 /* Whether what the options ask for shows tracepoints, too. */
 static bool shows_points(const struct opts *opts)
 {
-	return !opts || opts->verb == VERB_REPORT;
+	return !opts || opts->verb == VERB_REPORT ||
+	       (opts->verb == VERB_PROFILE && opts->by >= BY_KEY);
 }
 
 static void put_unseen(struct strbuf *out, const struct recording *rec)

@@ -802,6 +802,8 @@ int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 	}
 	if (opts->by == BY_STAGE)
 		return sink_stages_new(out, opts, output);
+	if (opts->by >= BY_KEY)
+		return sink_keys_new(out, opts, output);
 	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF)
 		return sink_table_new(out, opts, output);
 	return sink_format_new(out, opts->format, opts->has_columns ? &opts->columns : NULL, opts,

@@ -9,6 +9,7 @@
 #include "format/details.h"
 #include "format/format.h"
 #include "format/profile.h"
+#include "format/profile_table.h"
 #include "kernel/comms.h"
 #include "options/opts.h"
 #include "recording/recfile.h"
@@ -34,6 +35,7 @@ struct trace_facts {
 	const char *node;              /* uname -n, set before the first row; NULL, "": unknown */
 	uint64_t real_offset_ns;       /* from the rows' clock to ns since 1970; 0: unknown */
 	const struct functab *functab; /* the traced functions; NULL: unknown */
+	const struct pointtab *points; /* a recording's tracepoints; NULL: unknown */
 	bool is_text;                  /* rows were read from function_graph text */
 	bool old_marks; /* text: ! stands for everything above 100 us, as in kernels before 3.19 */
 };
@@ -60,6 +62,11 @@ struct sink_ops {
 	void (*lost)(struct sink *sink, uint64_t cnt);
 	/* Nothing more comes: write the end. @is_failed: after an error; begin nothing new. Optional. */
 	int (*finish)(struct sink *sink, bool is_failed);
+	/*
+	 * Write the table of the interval from @begin_ns to @end_ns, with its beginning above it, and begin the next one. Not 0:
+	 * -errno, already logged. NULL: it is not for -i.
+	 */
+	int (*interval)(struct sink *sink, uint64_t begin_ns, uint64_t end_ns);
 	/* The trace begins: from now on the file's old contents may be replaced. */
 	int (*begin_file)(struct sink *sink);
 	/* --max-size is reached. NULL: never. */
@@ -102,17 +109,14 @@ int sink_table_new(struct sink **out, const struct opts *opts, struct output *ou
 /* sink_stages_sums - what the sink of --by stage found; final when it is finished. */
 const struct stages_sums *sink_stages_sums(const struct sink *sink);
 
+/* sink_keys_new - a sink that counts rows by what they have: profile --by. Arguments are borrowed. Return: 0 or -errno. */
+int sink_keys_new(struct sink **out, const struct opts *opts, struct output *output);
+
 /* sink_table_profile - the table, for callers that fill it without rows. */
 struct profile *sink_table_profile(struct sink *sink);
 
 /* sink_table_span - the time from the first to the last row, ns; 0: the rows have no times. */
 uint64_t sink_table_span(const struct sink *sink);
-
-/*
- * sink_table_interval - write the table of the interval from @begin_ns to @end_ns, with its beginning above it, and
- * begin the next one. Return: 0 or -errno, already logged.
- */
-int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns);
 
 /* What a recording is made from. Everything is borrowed. */
 struct sink_recording_config {
@@ -172,6 +176,26 @@ static inline void rowsink_fail(struct rowsink *rs, int err)
 
 /* rowsink_write - sink_ops.flush: logs the error passed to rowsink_fail once, and returns it from then on. */
 int rowsink_write(struct rowsink *rs, bool is_idle);
+
+/* What is above an interval's table. */
+struct interval_head {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t real_offset_ns; /* 0: unknown */
+	bool is_first;
+	bool has_calls;
+};
+
+/* rowsink_put_interval_head - append "# 2026-11-23T07:27:36.123456Z, 1.000000 s". */
+void rowsink_put_interval_head(struct rowsink *rows, const struct interval_head *head);
+
+/*
+ * Metrics of a table: metricsfile_check - before tracing: whether --output-dir can be written to. metricsfile_put - write them
+ * there, or to the output. Return: 0 or -errno, already logged. metricsfile_label - what all series have.
+ */
+int metricsfile_check(const struct opts *opts);
+int metricsfile_put(struct rowsink *rows, struct text bytes);
+struct metrics_label metricsfile_label(const struct opts *opts);
 
 int rowsink_close(struct sink *sink, const struct recfile_summary *losses);
 bool rowsink_is_full(const struct sink *sink);

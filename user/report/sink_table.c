@@ -164,7 +164,7 @@ static int tables_put_text(struct sink_table *st, const struct profile_view *vie
 
 /* ---- metrics ---- */
 
-static struct metrics_label label_of(const struct opts *opts)
+struct metrics_label metricsfile_label(const struct opts *opts)
 {
 	if (opts->containers.cnt == 1)
 		return (struct metrics_label){ "container", opts->containers.items[0] };
@@ -175,22 +175,33 @@ static struct metrics_label label_of(const struct opts *opts)
 	return (struct metrics_label){ 0 };
 }
 
-/* Return: 0 or -errno, already logged. */
-static int write_metrics(struct sink_table *st, struct text bytes)
+int metricsfile_put(struct rowsink *rows, struct text bytes)
 {
 	struct strbuf path = { 0 };
 	int err;
 
-	strbuf_printf(&path, "%s/" METRICS_FILE, st->rows.opts->output_dir);
+	if (!rows->opts->output_dir) {
+		strbuf_add(&rows->output->buf, bytes.ptr, bytes.len);
+		return 0;
+	}
+	strbuf_printf(&path, "%s/" METRICS_FILE, rows->opts->output_dir);
 	strbuf_char(&path, '\0');
 	err = strbuf_ok(&path) ? wholefile_write(path.ptr, bytes) : -ENOMEM;
 	if (err) {
-		log_error("cannot write '%s/" METRICS_FILE "': %s", st->rows.opts->output_dir,
+		log_error("cannot write '%s/" METRICS_FILE "': %s", rows->opts->output_dir,
 			  strerror(-err));
-		st->rows.is_reported = true;
+		rows->is_reported = true;
 	}
 	strbuf_release(&path);
 	return err;
+}
+
+int metricsfile_check(const struct opts *opts)
+{
+	if (!opts->output_dir || !access(opts->output_dir, W_OK | X_OK))
+		return 0;
+	log_error("cannot write to the directory '%s': %s", opts->output_dir, strerror(errno));
+	return -EACCES;
 }
 
 /* Report functions without series of their own, once. */
@@ -211,13 +222,11 @@ static int put_metrics(struct sink_table *st)
 	int err = 0;
 
 	if (!st->metrics)
-		err = profile_metrics_new(&st->metrics, func_max, label_of(opts));
+		err = profile_metrics_new(&st->metrics, func_max, metricsfile_label(opts));
 	if (!err)
 		err = profile_metrics_put(st->metrics, st->profile, &out);
-	if (!err && opts->output_dir)
-		err = write_metrics(st, (struct text){ out.ptr, out.len });
-	else if (!err)
-		strbuf_add(&st->rows.output->buf, out.ptr, out.len);
+	if (!err)
+		err = metricsfile_put(&st->rows, (struct text){ out.ptr, out.len });
 	if (!err)
 		say_others(st);
 	strbuf_release(&out);
@@ -250,23 +259,34 @@ static int put_counts(struct sink_table *st, const struct profile_view *view, ui
 
 /* ---- a table each interval ---- */
 
-/* "# 2026-11-23T07:27:36.123456Z, 1.000000 s". */
+void rowsink_put_interval_head(struct rowsink *rows, const struct interval_head *head)
+{
+	struct strbuf *out = &rows->output->buf;
+
+	if (!head->is_first)
+		strbuf_char(out, '\n');
+	strbuf_str(out, "# ");
+	if (head->real_offset_ns)
+		utc_put(out, head->begin_ns + head->real_offset_ns);
+	else
+		seconds_put(out, head->begin_ns, 6);
+	strbuf_str(out, ", ");
+	seconds_put(out, head->end_ns > head->begin_ns ? head->end_ns - head->begin_ns : 0, 6);
+	strbuf_str(out, head->has_calls ? "\n" : ": no calls\n");
+}
+
 static void put_interval_head(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct strbuf *out = &st->rows.output->buf;
-	const uint64_t offset_ns = st->facts.real_offset_ns;
+	const struct interval_head head = {
+		.is_first = !st->has_table,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.real_offset_ns = st->facts.real_offset_ns,
+		.has_calls = profile_func_cnt(st->profile),
+	};
 
-	if (st->has_table)
-		strbuf_char(out, '\n');
 	st->has_table = true;
-	strbuf_str(out, "# ");
-	if (offset_ns)
-		utc_put(out, begin_ns + offset_ns);
-	else
-		seconds_put(out, begin_ns, 6);
-	strbuf_str(out, ", ");
-	seconds_put(out, end_ns > begin_ns ? end_ns - begin_ns : 0, 6);
-	strbuf_str(out, profile_func_cnt(st->profile) ? "\n" : ": no calls\n");
+	rowsink_put_interval_head(&st->rows, &head);
 }
 
 static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
@@ -284,7 +304,7 @@ static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_n
 	return err;
 }
 
-int sink_table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
+static int table_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct sink_table *st = (struct sink_table *)sink;
 
@@ -460,6 +480,7 @@ static const struct sink_ops table_ops = {
 	.row = table_row,
 	.flush = table_flush,
 	.finish = table_finish,
+	.interval = table_interval,
 	.begin_file = table_begin_file,
 	.is_full = rowsink_is_full,
 	.close = rowsink_close,
@@ -468,13 +489,11 @@ static const struct sink_ops table_ops = {
 
 int sink_table_new(struct sink **out, const struct opts *opts, struct output *output)
 {
+	const int refused = metricsfile_check(opts);
 	struct sink_table *st;
 
-	if (opts->output_dir && access(opts->output_dir, W_OK | X_OK)) {
-		log_error("cannot write to the directory '%s': %s", opts->output_dir,
-			  strerror(errno));
-		return -EACCES;
-	}
+	if (refused)
+		return refused;
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return -ENOMEM;

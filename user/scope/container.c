@@ -65,22 +65,13 @@ bool container_is_pod(const char *runtime)
 	return !strcmp(runtime, "pod") || !strcmp(runtime, "podman pod");
 }
 
-/*
- * container_realm - the length of the part of @path below which another party creates and names cgroups: a user's slice
- * with its slash, or the outermost container above. There a cgroup can be given the id of any container of the host.
- *
- * Return: 0: the host creates the cgroups there.
- */
-static size_t container_realm(const char *path)
+/* The length of the outermost container above @path, looked for behind @from bytes; 0: there is none. */
+static size_t container_above(const char *path, size_t from)
 {
 	char above[PATH_MAX];
 	char name[CONTAINER_NAME_MAX];
-	unsigned int uid;
-	int len = 0;
 
-	if (sscanf(path, "/user.slice/user-%u.slice/%n", &uid, &len) == 1 && uid && len)
-		return (size_t)len;
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const char *runtime;
 
 		if ((size_t)(slash - path) >= sizeof(above))
@@ -91,6 +82,31 @@ static size_t container_realm(const char *path)
 			return strlen(above);
 	}
 	return 0;
+}
+
+/*
+ * container_realm - the length of the part of @path below which another party creates and names cgroups: a user's slice
+ * with its slash, or the outermost container above. There a cgroup can be given the id of any container of the host.
+ *
+ * Return: 0: the host creates the cgroups there.
+ */
+static size_t container_realm(const char *path)
+{
+	unsigned int uid;
+	int len = 0;
+
+	if (sscanf(path, "/user.slice/user-%u.slice/%n", &uid, &len) == 1 && uid && len)
+		return (size_t)len;
+	return container_above(path, 1);
+}
+
+size_t container_outer_len(const char *path)
+{
+	const size_t realm = container_realm(path);
+	const bool is_user = realm && path[realm - 1] == '/';
+	const size_t len = is_user ? container_above(path, realm) : realm;
+
+	return len ? len : strlen(path);
 }
 
 /* container_is_one_realm - whether the cgroups at @a and @b are both the host's own, one user's, or in one container. */

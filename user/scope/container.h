@@ -46,6 +46,12 @@ void container_set_release(struct container_set *set);
  */
 const char *container_names_denied(const struct cgroup_host *host);
 
+/*
+ * container_outer_len - the length of the outermost container of the cgroup at @path, which is @path or above it; without
+ * one, of all of @path.
+ */
+size_t container_outer_len(const char *path);
+
 /* container_is_pod - whether a cgroup with this runtime is a pod's, not a single container's. */
 bool container_is_pod(const char *runtime);
 

@@ -101,7 +101,7 @@ static int write_interval(struct session *ses, uint64_t now_ns)
 	pipeline_release(ses->pipeline, now_ns);
 	err = ses->sums_up ? session_read_sums(ses) : 0;
 	log_progress_done(); /* the table may go to the terminal of the status line */
-	return err ? err : sink_table_interval(ses->sink, begin_ns, now_ns);
+	return err ? err : ses->sink->ops->interval(ses->sink, begin_ns, now_ns);
 }
 
 /* ---- leaving functions out: limits (--max-overhead, --max-events), and --learn ---- */
@@ -599,7 +599,7 @@ static int finish_sums(struct session *ses)
 static int finish_interval(struct session *ses)
 {
 	return ses->opts->interval_ns
-		       ? sink_table_interval(ses->sink, ses->interval.begin_ns, ses->end_ns)
+		       ? ses->sink->ops->interval(ses->sink, ses->interval.begin_ns, ses->end_ns)
 		       : 0;
 }
 
@@ -730,6 +730,8 @@ static bool is_silent(const struct session *ses)
 	const struct kprofile_stats *sums = &ses->kprofile_stats;
 	const struct nfg_sums_lost *lost = &sums->lost;
 
+	if (ses->opts->counts_points)
+		return !pipeline_graph_stats(ses->pipeline)->point_cnt;
 	if (ses->sums_up)
 		return !(sums->call_cnt + sums->open_cnt + lost->torn_cnt + lost->orphan_cnt +
 			 lost->doubt_cnt);
@@ -802,8 +804,14 @@ static void put_reason(struct strbuf *out, const struct session *ses)
 {
 	if (silence_why(ses->scope, out) || ses->opts->host_side)
 		return;
-	if (scopeopts_is_command(ses->opts))
+	if (scopeopts_is_command(ses->opts)) {
+		if (ses->opts->counts_points)
+			strbuf_str(
+				out,
+				"other tasks' softirqs, such as TCP's timers, are not traced with a COMMAND; "
+				"without it, as with --timeout 10s, they are");
 		return;
+	}
 	if (!ses->has_child) {
 		silence_likely(&ses->silence, ses->scope, out);
 		return;
@@ -814,10 +822,11 @@ static void put_reason(struct strbuf *out, const struct session *ses)
 }
 
 /*
- * silence_say - at the end of a trace, after its losses were counted: if no call was seen, warn of it in the words of
- * the options that chose functions and tasks, with a hint where a likely reason is known.
+ * silence_say - at the end of a trace, after its losses were counted: if no call was seen, or no tracepoint that a table
+ * counts by, warn of it in the words of the options that chose functions and tasks, with a hint where a likely reason is
+ * known.
  *
- * Return: whether no call was seen.
+ * Return: whether it was so.
  */
 static bool silence_say(struct session *ses)
 {
@@ -826,7 +835,10 @@ static bool silence_say(struct session *ses)
 
 	if (!is_silent(ses))
 		return false;
-	session_put_funcs(&text, ses);
+	if (ses->opts->counts_points)
+		silence_points(&ses->points, &text);
+	else
+		session_put_funcs(&text, ses);
 	put_conditions(&text, ses);
 	put_reason(&reason, ses);
 	if (!is_said(ses->opts) && strbuf_ok(&text))

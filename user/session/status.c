@@ -184,7 +184,7 @@ static struct status_trace trace_of(const struct session *ses)
 		.kind = is_table                    ? STATUS_COUNT
 			: opts->verb == VERB_RECORD ? STATUS_RECORD
 						    : STATUS_TRACE,
-		.func_cnt = ses->functab.cnt,
+		.func_cnt = opts->counts_points ? 0 : ses->functab.cnt,
 		.path = opts->output_path,
 		.command = ses->has_child ? opts->command[0] : NULL,
 		.timeout_ns = opts->timeout_ns,

@@ -1,0 +1,483 @@
+/* Tables of what calls and tracepoints have: reasons, flows, programs. */
+#include "format/keytable.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "format/flow.h"
+#include "format/text_parse.h"
+#include "harness.h"
+#include "rows.h"
+
+static struct keytable *kt;
+static struct strbuf out;
+static struct text_values values;
+
+static void begin(enum rowkey_by by, uint32_t row_max)
+{
+	const struct keytable_config config = { .by = by, .row_max = row_max };
+
+	CHECK(!keytable_new(&kt, &config));
+}
+
+static void end(void)
+{
+	keytable_free(kt);
+	strbuf_release(&out);
+	text_values_release(&values);
+}
+AFTER(end);
+
+/* The next row at each us, of 100 ns. @args: as a text has them. */
+static void feed(enum row_kind kind, uint32_t depth, const char *name, const char *args)
+{
+	static uint64_t time_ns = 1000000;
+	struct row row = call_row(kind, depth, time_ns += 1000, 100, name);
+
+	row.args_text = text_from(args);
+	CHECK(!text_values_take(&values, &row));
+	CHECK(!keytable_row(kt, &row));
+}
+
+static void feed_packet(const char *name, const struct nfg_packet *packet, uint64_t bytes)
+{
+	const struct value len = {
+		.name = TEXT("skb.len"), .number = bytes, .kind = VALUE_INT, .form = FORM_UNSIGNED
+	};
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, name);
+
+	row.packet = packet;
+	row.args = &len;
+	row.arg_cnt = bytes != 0;
+	CHECK(!keytable_row(kt, &row));
+}
+
+static void feed_point(const char *system, const char *name, const struct value *args, uint32_t cnt)
+{
+	struct row row = call_row(ROW_POINT, 0, 5000, 0, name);
+
+	row.module = text_from(system);
+	row.args = args;
+	row.arg_cnt = cnt;
+	CHECK(!keytable_row(kt, &row));
+}
+
+static struct value word(const char *name, const char *text)
+{
+	return (struct value){ .name = text_from(name), .text = text_from(text) };
+}
+
+/* "COUNT KEY KEY FUNCTION BYTES;": the rows of the table, as data. */
+static const char *rows_by(enum profile_sort sort, uint32_t row_max)
+{
+	const struct keytable_view view = { .sort = sort, .row_max = row_max };
+	struct tablew w = { .out = &out, .form = TABLE_CSV };
+
+	strbuf_reset(&out);
+	keytable_finish(kt);
+	CHECK(!keytable_put(kt, &view, &w));
+	return strchr(strbuf_cstr(&out), '\n') + 1;
+}
+
+static struct nfg_packet packet(int proto, const char *from, int sport, const char *to, int dport,
+				bool from_sock)
+{
+	struct nfg_packet p = { .proto = (uint8_t)proto,
+				.sport = htons((uint16_t)sport),
+				.dport = htons((uint16_t)dport),
+				.from_sock = from_sock };
+
+	p.family = strchr(from, ':') ? 6 : 4;
+	CHECK(inet_pton(p.family == 6 ? AF_INET6 : AF_INET, from, p.saddr) == 1);
+	CHECK(inet_pton(p.family == 6 ? AF_INET6 : AF_INET, to, p.daddr) == 1);
+	return p;
+}
+
+static const char *flow_text(struct nfg_packet p)
+{
+	struct nfg_packet flow;
+
+	CHECK(flow_of(&flow, &p));
+	strbuf_reset(&out);
+	flow_put_ends(&out, &flow);
+	return strbuf_cstr(&out);
+}
+
+TEST(both_directions_and_both_sockets_are_one_flow)
+{
+	static const char want[] = "tcp 10.0.0.9:4242 > 10.0.0.2:80";
+
+	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, false)), want);
+	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.2", 80, "10.0.0.9", 4242, false)), want);
+	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, true)), want);
+	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.2", 80, "10.0.0.9", 4242, true)), want);
+	CHECK_STR(flow_text(packet(IPPROTO_UDP, "fe80::2", 53, "fe80::1", 53, false)),
+		  "udp [fe80::1]:53 > [fe80::2]:53");
+	CHECK_STR(flow_text(packet(IPPROTO_ICMP, "10.0.0.9", 7, "10.0.0.2", 9, false)),
+		  "icmp 10.0.0.2 > 10.0.0.9");
+}
+
+TEST(a_socket_without_a_peer_stays_one)
+{
+	CHECK_STR(flow_text(packet(IPPROTO_UDP, "0.0.0.0", 53, "0.0.0.0", 0, true)),
+		  "udp 0.0.0.0:53 > *");
+	/* a packet has two ends */
+	CHECK_STR(flow_text(packet(IPPROTO_UDP, "0.0.0.0", 68, "0.0.0.0", 0, false)),
+		  "udp 0.0.0.0:68 > 0.0.0.0:0");
+}
+
+TEST(flows_have_their_calls_and_bytes)
+{
+	const struct nfg_packet there =
+		packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, false);
+	const struct nfg_packet back = packet(IPPROTO_TCP, "10.0.0.2", 80, "10.0.0.9", 4242, true);
+	const struct nfg_packet other =
+		packet(IPPROTO_TCP, "10.0.0.9", 4243, "10.0.0.2", 80, false);
+	const struct nfg_packet none = { 0 };
+
+	begin(ROWKEY_FLOW, 100);
+	feed_packet("ip_rcv", &there, 1500);
+	feed_packet("ip_rcv", &back, 40);
+	feed_packet("ip_rcv", &other, 0);
+	feed_packet("ip_output", &there, 60);
+	feed_packet("ip_rcv", &none, 60);
+	feed_packet("ip_rcv", NULL, 60);
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
+		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,ip_rcv,,2,200,100,100,100,100,1540\n"
+		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,ip_output,,1,100,100,100,100,100,60\n"
+		  ",,,tcp 10.0.0.9:4243 > 10.0.0.2:80,ip_rcv,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->counted_cnt == 4 && keytable_stats(kt)->keyless_cnt == 2);
+}
+
+TEST(a_tracepoint_of_tcp_has_the_flow_of_its_fields)
+{
+	const struct nfg_packet same = packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, false);
+	const struct value v4[] = { word("sport", "80"),
+				    word("dport", "4242"),
+				    word("saddr", "10.0.0.2"),
+				    word("daddr", "10.0.0.9"),
+				    word("saddrv6", "::ffff:10.0.0.2"),
+				    word("daddrv6", "::ffff:10.0.0.9") };
+	const struct value v6[] = { word("sport", "80"),
+				    word("dport", "4242"),
+				    word("saddr", "0.0.0.0"),
+				    word("daddr", "0.0.0.0"),
+				    word("saddrv6", "2001:db8::2"),
+				    word("daddrv6", "2001:db8::9") };
+
+	begin(ROWKEY_FLOW, 100);
+	feed_point("tcp", "tcp_retransmit_skb", v4, 6);
+	feed_point("tcp", "tcp_retransmit_skb", v6, 6);
+	feed_point("tcp", "tcp_retransmit_skb", v4, 2);
+	feed_point("sctp", "sctp_probe", v4, 6);
+	feed_packet("tcp_retransmit_skb", &same, 0);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,tcp:tcp_retransmit_skb,,1,,,,,,\n"
+		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,tcp_retransmit_skb,,1,100,100,100,100,100,\n"
+		  ",,,tcp [2001:db8::9]:4242 > [2001:db8::2]:80,tcp:tcp_retransmit_skb,,1,,,,,,\n");
+}
+
+TEST(a_drop_counts_once_though_functions_pass_its_reason_on)
+{
+	begin(ROWKEY_REASON, 100);
+	feed(ROW_ENTRY, 0, "udp_rcv", "skb=0x7");
+	feed(ROW_ENTRY, 1, "kfree_skb_reason", "skb=0x7, reason=3 [SKB_DROP_REASON_NO_SOCKET]");
+	feed(ROW_LEAF, 2, "skb_release_data", "skb=0x7, reason=3 [SKB_DROP_REASON_NO_SOCKET]");
+	feed(ROW_RETURN, 1, "kfree_skb_reason", "");
+	feed(ROW_RETURN, 0, "udp_rcv", "");
+	feed(ROW_LEAF, 0, "kfree_skb_reason", "skb=0x8, reason=SKB_DROP_REASON_UDP_CSUM");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,NO_SOCKET,,kfree_skb_reason,,1,100,100,100,100,100,\n"
+		  ",,,UDP_CSUM,,kfree_skb_reason,,1,100,100,100,100,100,\n");
+}
+
+TEST(a_list_is_freed_packet_by_packet)
+{
+	begin(ROWKEY_REASON, 100);
+	feed(ROW_ENTRY, 0, "kfree_skb_list_reason", "segs=0x7, reason=SKB_DROP_REASON_QDISC_DROP");
+	feed(ROW_LEAF, 1, "kfree_skb_reason", "skb=0x7, reason=SKB_DROP_REASON_QDISC_DROP");
+	feed(ROW_LEAF, 1, "kfree_skb_reason", "skb=0x8, reason=SKB_DROP_REASON_QDISC_DROP");
+	feed(ROW_RETURN, 0, "kfree_skb_list_reason", "");
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
+		  ",,,QDISC_DROP,,kfree_skb_reason,,2,200,100,100,100,100,\n"
+		  ",,,QDISC_DROP,,kfree_skb_list_reason,,1,100,100,100,100,100,\n");
+}
+
+TEST(other_reasons_are_no_drops)
+{
+	begin(ROWKEY_REASON, 100);
+	feed(ROW_LEAF, 0, "tcp_send_active_reset", "sk=0x7, reason=2 [SK_RST_REASON_NO_SOCKET]");
+	feed(ROW_LEAF, 0, "some_function", "reason=7");
+	feed(ROW_LEAF, 0, "kfree_skb", "skb=0x8");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0), ",,,,,kfree_skb,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->keyless_cnt == 2);
+}
+
+TEST(places_tell_drops_of_one_reason_apart)
+{
+	const struct value here[] = { word("skbaddr", "0x7"), word("location", "udp_rcv+0x4b/0x90"),
+				      word("reason", "NO_SOCKET") };
+	const struct value there[] = { word("skbaddr", "0x7"),
+				       word("location", "tcp_v4_rcv+0x4/0x90 [mod]"),
+				       word("reason", "NO_SOCKET") };
+	const struct value traced[] = { word("skbaddr", "0x7"), word("location", "bpf_trampoline"),
+					word("reason", "NO_SOCKET") };
+	const struct value old[] = { word("skbaddr", "0x7"),
+				     word("location", "udp_rcv+0x4b/0x90") };
+
+	begin(ROWKEY_REASON, 100);
+	feed_point("skb", "kfree_skb", here, 3);
+	feed_point("skb", "kfree_skb", there, 3);
+	feed_point("skb", "kfree_skb", here, 3);
+	feed_point("skb", "kfree_skb", traced, 3);
+	feed_point("skb", "kfree_skb", old, 2);
+	feed_point("skb", "consume_skb", old, 2);
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
+		  ",,,NO_SOCKET,udp_rcv+0x4b,skb:kfree_skb,,2,,,,,,\n"
+		  ",,,,udp_rcv+0x4b,skb:kfree_skb,,1,,,,,,\n"
+		  ",,,NO_SOCKET,,skb:kfree_skb,,1,,,,,,\n"
+		  ",,,NO_SOCKET,tcp_v4_rcv+0x4,skb:kfree_skb,,1,,,,,,\n");
+}
+
+TEST(time_inside_a_recursion_counts_once)
+{
+	begin(ROWKEY_PROGRAM, 100);
+	for (uint32_t depth = 0; depth < 3; depth++)
+		feed(ROW_ENTRY, depth, "ip_output", "");
+	for (uint32_t depth = 3; depth-- > 0;)
+		feed(ROW_RETURN, depth, "ip_output", "");
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0), ",,,curl,ip_output,,3,100,100,100,100,100,\n");
+}
+
+TEST(calls_without_a_return_or_an_entry_are_left_out)
+{
+	begin(ROWKEY_PROGRAM, 100);
+	feed(ROW_RETURN, 0, "ip_rcv", "");
+	feed(ROW_LEAF, 0, "ip_rcv", "");
+	feed(ROW_ENTRY, 0, "ip_rcv", "");
+	feed(ROW_LOST, 0, "", "");
+	feed(ROW_LEAF, 0, "ip_rcv", "");
+	feed(ROW_ENTRY, 0, "ip_output", "");
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0), ",,,curl,ip_rcv,,2,200,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->partial_cnt == 2 && keytable_stats(kt)->stray_cnt == 1);
+	CHECK(keytable_stats(kt)->gap_cnt == 1);
+}
+
+TEST(what_a_call_sends_is_its_bytes)
+{
+	begin(ROWKEY_PROGRAM, 100);
+	feed(ROW_LEAF, 0, "tcp_sendmsg", "sk=0x7, msg=0x1, size=0x64");
+	feed(ROW_LEAF, 0, "tcp_sendmsg", "sk=0x7, msg=0x1, size=28");
+	feed(ROW_LEAF, 0, "udp_recvmsg", "sk=0x7, msg=0x1, len=65536");
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0), ",,,curl,tcp_sendmsg,,2,200,100,100,100,100,128\n"
+						",,,curl,udp_recvmsg,,1,100,100,100,100,100,\n");
+}
+
+/* A damaged recording says anything. */
+TEST(sums_of_bytes_stop_at_their_limit)
+{
+	const struct nfg_packet p = packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, false);
+
+	begin(ROWKEY_FLOW, 100);
+	feed_packet("ip_rcv", &p, INT64_MAX);
+	feed_packet("ip_rcv", &p, INT64_MAX);
+	feed_packet("ip_rcv", &p, INT64_MAX);
+	CHECK(strstr(rows_by(PROFILE_BY_COUNT, 0), ",18446744073709551615\n"));
+}
+
+TEST(rows_are_bounded_and_the_others_are_one)
+{
+	begin(ROWKEY_PROGRAM, 2);
+	feed(ROW_LEAF, 0, "a", "");
+	for (int i = 0; i < 2; i++)
+		feed(ROW_LEAF, 0, "b", "");
+	for (int i = 0; i < 3; i++) {
+		feed(ROW_LEAF, 0, "c", "");
+		feed(ROW_LEAF, 0, "d", "");
+	}
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0), ",,,curl,b,,2,200,100,100,100,100,\n"
+						",,,curl,a,,1,100,100,100,100,100,\n"
+						",,,(other),,,6,600,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->other_cnt == 6 && keytable_stats(kt)->counted_cnt == 9);
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 1), ",,,curl,b,,2,200,100,100,100,100,\n");
+}
+
+TEST(a_socket_of_ipv6_that_uses_ipv4_is_of_the_flow_of_its_packets)
+{
+	static const char want[] = "tcp 10.0.0.9:4242 > 10.0.0.2:80";
+
+	CHECK_STR(flow_text(packet(IPPROTO_TCP, "::ffff:10.0.0.2", 80, "::ffff:10.0.0.9", 4242,
+				   true)),
+		  want);
+	CHECK_STR(flow_text(packet(IPPROTO_TCP, "::", 0, "::ffff:10.0.0.2", 80, true)),
+		  "tcp 10.0.0.2:80 > 0.0.0.0:0");
+}
+
+TEST(after_a_restart_all_is_counted_anew)
+{
+	begin(ROWKEY_PROGRAM, 2);
+	feed(ROW_LEAF, 0, "a", "");
+	feed(ROW_ENTRY, 0, "b", "");
+	feed(ROW_LEAF, 1, "c", "");
+	CHECK(keytable_has_calls(kt));
+	CHECK(!keytable_restart(kt) && !keytable_has_calls(kt));
+	feed(ROW_LEAF, 1, "a", "");
+	/* a call counts where it ends */
+	feed(ROW_RETURN, 0, "b", "");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0), ",,,curl,a,,1,100,100,100,100,100,\n"
+					       ",,,curl,b,,1,100,100,100,100,100,\n");
+	CHECK(!keytable_restart(kt));
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0), "");
+}
+
+/* One of two rows is that of a call that is open. */
+TEST(empty_rows_make_room_for_others)
+{
+	begin(ROWKEY_PROGRAM, 2);
+	feed(ROW_ENTRY, 0, "open", "");
+	for (int i = 0; i < 3; i++) {
+		const char *name = i == 0 ? "a" : i == 1 ? "b" : "c";
+
+		feed(ROW_LEAF, 1, name, "");
+		feed(ROW_LEAF, 1, "more", "");
+		CHECK(!keytable_restart(kt) && !keytable_restart(kt));
+	}
+	CHECK(keytable_stats(kt)->other_cnt == 3);
+	feed(ROW_LEAF, 1, "d", "");
+	feed(ROW_RETURN, 0, "open", "");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0), ",,,curl,d,,1,100,100,100,100,100,\n"
+					       ",,,curl,open,,1,100,100,100,100,100,\n");
+}
+
+static const char *metrics(uint32_t row_max)
+{
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT, .row_max = row_max };
+
+	strbuf_reset(&out);
+	keytable_finish(kt);
+	CHECK(!keytable_put_metrics(kt, &view, (struct metrics_label){ "pod", "web" }, &out));
+	return strbuf_cstr(&out);
+}
+
+TEST(metrics_have_every_call_in_a_series)
+{
+	begin(ROWKEY_PROGRAM, 2);
+	feed(ROW_LEAF, 0, "a", "size=1");
+	for (int i = 0; i < 2; i++)
+		feed(ROW_LEAF, 0, "b_sendmsg", "size=10");
+	for (int i = 0; i < 3; i++)
+		feed(ROW_LEAF, 0, "c", "");
+	CHECK(strstr(metrics(100),
+		     "# TYPE netfgraph_calls gauge\n"
+		     "netfgraph_calls{program=\"curl\",func=\"b_sendmsg\",pod=\"web\"} 2\n"
+		     "netfgraph_calls{program=\"curl\",func=\"a\",pod=\"web\"} 1\n"
+		     "netfgraph_calls{program=\"(other)\",func=\"\",pod=\"web\"} 3\n"));
+	CHECK(strstr(metrics(1), "netfgraph_calls{program=\"(other)\",func=\"\",pod=\"web\"} 4\n"));
+	CHECK(strstr(metrics(1),
+		     "netfgraph_call_bytes{program=\"curl\",func=\"b_sendmsg\",pod=\"web\"} 20\n"));
+	CHECK(strstr(metrics(1), "netfgraph_other_rows 1\n"));
+	CHECK(!strstr(metrics(1), "func=\"a\""));
+	CHECK(strstr(metrics(1), "# EOF\n"));
+}
+
+TEST(columns_are_as_wide_as_their_values)
+{
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT };
+	struct tablew w = { .out = &out };
+
+	begin(ROWKEY_REASON, 100);
+	feed(ROW_LEAF, 0, "kfree_skb_reason", "skb=0x8, reason=SKB_DROP_REASON_UDP_CSUM");
+	keytable_finish(kt);
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK_STR(
+		strbuf_cstr(&out),
+		"     COUNT       TOTAL us       P99 us       MAX us        BYTES  REASON    PLACE  "
+		"FUNCTION\n"
+		"         1          0.100        0.100        0.100            -  UDP_CSUM  -      "
+		"kfree_skb_reason\n");
+}
+
+TEST(a_packet_has_a_device)
+{
+	struct nfg_packet on = packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, false);
+	const struct nfg_packet off = on;
+	const struct value fields[] = { word("dev", "eth0"), word("skbaddr", "0x7"),
+					word("len", "60") };
+
+	begin(ROWKEY_DEVICE, 100);
+	memcpy(on.dev, "averyverylongdev", sizeof(on.dev)); /* without a NUL */
+	feed_packet("ip_rcv", &on, 100);
+	feed_packet("ip_rcv", &off, 100);
+	feed_packet("ip_rcv", NULL, 100);
+	feed_point("net", "net_dev_queue", fields, 3);
+	feed_point("net", "net_dev_queue", fields + 1, 2);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,averyverylongdev,ip_rcv,,1,100,100,100,100,100,100\n"
+		  ",,,eth0,net:net_dev_queue,,1,,,,,,60\n");
+	CHECK(keytable_stats(kt)->keyless_cnt == 3);
+}
+
+TEST(a_call_has_a_caller)
+{
+	static const char *const places[] = { "veth_xmit+0x4b/0x4f [veth]",
+					      "veth_xmit+0x10/0x4f [veth]", "tcp_ack+0x8/0x900",
+					      "bpf_trampoline", "" };
+
+	begin(ROWKEY_CALLER, 100);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const struct caller caller = { .place = text_from(places[i]) };
+		struct row row = call_row(ROW_LEAF, 0, 5000, 100, "ip_rcv");
+
+		row.caller = &caller;
+		CHECK(!keytable_row(kt, &row));
+	}
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0), ",,,veth_xmit,ip_rcv,,2,200,100,100,100,100,\n"
+						",,,tcp_ack,ip_rcv,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->keyless_cnt == 2);
+}
+
+static void name_cgroup(void *ctx, uint64_t id, struct text *path, struct text *container)
+{
+	if (id != 7)
+		return;
+	*path = TEXT("/system.slice/docker-3f2a.scope");
+	*container = TEXT("web");
+}
+
+static void feed_place(uint64_t cgroup_id)
+{
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, "ip_rcv");
+
+	row.place.cgroup_id = cgroup_id;
+	CHECK(!keytable_row(kt, &row));
+}
+
+TEST(a_task_has_a_cgroup_and_a_container)
+{
+	const struct keytable_config config = { .by = ROWKEY_CONTAINER,
+						.row_max = 100,
+						.cgroup = name_cgroup };
+
+	CHECK(!keytable_new(&kt, &config));
+	feed_place(7);
+	feed_place(7);
+	feed_place(18446744073709551615u);
+	feed_place(0);
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
+		  ",,,web,/system.slice/docker-3f2a.scope,ip_rcv,,2,200,100,100,100,100,\n"
+		  ",,,,18446744073709551615,ip_rcv,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->keyless_cnt == 1);
+}
+
+TEST(a_label_comes_once)
+{
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT, .row_max = 100 };
+
+	begin(ROWKEY_CONTAINER, 100);
+	feed_place(7);
+	keytable_finish(kt);
+	CHECK(!keytable_put_metrics(kt, &view, (struct metrics_label){ "cgroup", "/x" }, &out));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "netfgraph_calls{container=\"\",cgroup=\"7\",func=\"ip_rcv\"} 1\n"));
+}

@@ -1,0 +1,766 @@
+#include "format/keytable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleantext.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "format/calltree.h"
+#include "format/flow.h"
+
+/* What tells a row of the table from others: the key's parts, the function and its module. */
+#define ID_CNT (ROWKEY_PART_CNT + 2)
+
+struct id {
+	struct text texts[ID_CNT];
+};
+
+struct entry {
+	char *bytes; /* of id */
+	struct id id;
+	uint64_t call_cnt;
+	uint64_t total_ns; /* time inside a recursion once */
+	uint64_t byte_cnt;
+	uint64_t sized_cnt; /* calls whose bytes are known */
+	uint64_t open_cnt;  /* calls that have begun */
+	struct hist hist;   /* of durations */
+};
+
+#define NO_ENTRY    0u
+#define OTHER_ENTRY UINT32_MAX
+#define UNSIZED     UINT64_MAX /* in place of bytes that are not known */
+
+struct keytable {
+	struct keytable_config config;
+	struct calltree *tree;
+	struct entry *entries;
+	size_t entry_cnt;
+	size_t entry_cap;
+	struct hash by_id;
+	uint32_t *free_nrs; /* as entry_nr; of entries without bytes */
+	size_t free_cnt;
+	size_t free_cap;
+	struct entry other;
+	struct strbuf id;    /* of the row that is looked up */
+	struct strbuf point; /* its name with its system */
+	struct keytable_stats stats;
+	const struct row *row; /* the current one */
+	bool failed;
+};
+
+/* ---- entries ---- */
+
+static void id_pack(struct strbuf *out, const struct id *id)
+{
+	strbuf_reset(out);
+	for (int i = 0; i < ID_CNT; i++) {
+		strbuf_add(out, &id->texts[i].len, sizeof(id->texts[i].len));
+		strbuf_add(out, id->texts[i].ptr, id->texts[i].len);
+	}
+}
+
+static bool id_equal(const struct id *a, const struct id *b)
+{
+	for (int i = 0; i < ID_CNT; i++) {
+		if (!text_equal(a->texts[i], b->texts[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Return: a number, of an entry that is free or behind the last one; NO_ENTRY: no memory. */
+static uint32_t entry_new(struct keytable *kt)
+{
+	if (kt->free_cnt)
+		return kt->free_nrs[--kt->free_cnt];
+	if (VEC_RESERVE(kt->entries, kt->entry_cap, kt->entry_cnt + 1))
+		return NO_ENTRY;
+	kt->entries[kt->entry_cnt++] = (struct entry){ 0 };
+	return (uint32_t)kt->entry_cnt;
+}
+
+static uint32_t entry_add(struct keytable *kt, const struct id *id, uint64_t hash)
+{
+	const uint32_t nr = entry_new(kt);
+	struct entry *entry = nr ? &kt->entries[nr - 1] : NULL;
+	size_t at = 0;
+
+	if (!entry)
+		return NO_ENTRY;
+	entry->bytes = malloc(kt->id.len);
+	if (!entry->bytes || hash_add(&kt->by_id, hash, nr - 1))
+		return NO_ENTRY;
+	for (int i = 0; i < ID_CNT; i++) {
+		entry->id.texts[i] = text_keep(entry->bytes + at, id->texts[i]);
+		at += id->texts[i].len;
+	}
+	return nr;
+}
+
+/* The number of an entry for entry_at; it is added if new. */
+static uint32_t entry_nr(struct keytable *kt, const struct id *id)
+{
+	uint64_t hash;
+	uint32_t nr;
+
+	id_pack(&kt->id, id);
+	if (!strbuf_ok(&kt->id)) {
+		kt->failed = true;
+		return NO_ENTRY;
+	}
+	hash = hash_bytes(kt->id.ptr, kt->id.len);
+	for (uint32_t at = 0, item; hash_next(&kt->by_id, hash, &at, &item);) {
+		if (id_equal(&kt->entries[item].id, id))
+			return item + 1;
+	}
+	if (kt->entry_cnt - kt->free_cnt >= kt->config.row_max)
+		return OTHER_ENTRY;
+	nr = entry_add(kt, id, hash);
+	if (nr == NO_ENTRY)
+		kt->failed = true;
+	return nr;
+}
+
+static struct entry *entry_at(struct keytable *kt, uint32_t nr)
+{
+	return nr == OTHER_ENTRY ? &kt->other : &kt->entries[nr - 1];
+}
+
+/* A sum of what a recording says stops at the limit of its type: it may be damaged. */
+static void sum_up(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+static void entry_count(struct keytable *kt, uint32_t nr, uint64_t bytes)
+{
+	struct entry *entry = entry_at(kt, nr);
+
+	entry->call_cnt++;
+	if (bytes != UNSIZED)
+		sum_up(&entry->byte_cnt, bytes);
+	entry->sized_cnt += bytes != UNSIZED;
+	kt->stats.counted_cnt++;
+	kt->stats.other_cnt += nr == OTHER_ENTRY;
+}
+
+/* ---- rows ---- */
+
+/* The entry of the current row; NO_ENTRY: it has no key. */
+static uint32_t current_entry(struct keytable *kt, const struct calltask *task)
+{
+	const struct row *row = kt->row;
+	struct rowkey key;
+	struct id id;
+
+	if (!rowkey_of(&key, kt->config.by, row, task->comm)) {
+		kt->stats.keyless_cnt++;
+		return NO_ENTRY;
+	}
+	for (int i = 0; i < ROWKEY_PART_CNT; i++)
+		id.texts[i] = key.parts[i];
+	if (kt->config.by == ROWKEY_FLOW)
+		id.texts[0] = (struct text){ (const char *)&key.flow, sizeof(key.flow) };
+	if (kt->config.by == ROWKEY_CONTAINER)
+		id.texts[0] = (struct text){ (const char *)&key.cgroup_id, sizeof(key.cgroup_id) };
+	id.texts[ROWKEY_PART_CNT] = row->name;
+	id.texts[ROWKEY_PART_CNT + 1] = row->module;
+	if (row->kind == ROW_POINT) {
+		strbuf_reset(&kt->point);
+		strbuf_add(&kt->point, row->module.ptr, row->module.len);
+		strbuf_str(&kt->point, row->module.len ? ":" : "");
+		strbuf_add(&kt->point, row->name.ptr, row->name.len);
+		id.texts[ROWKEY_PART_CNT] = (struct text){ kt->point.ptr, kt->point.len };
+		id.texts[ROWKEY_PART_CNT + 1] = (struct text){ 0 };
+	}
+	return entry_nr(kt, &id);
+}
+
+static uint64_t current_bytes(const struct keytable *kt)
+{
+	uint64_t bytes;
+
+	return rowkey_bytes(kt->row, &bytes) ? bytes : UNSIZED;
+}
+
+/* kfree_skb_list_reason frees many packets, each by a call of its own. */
+static bool frees_many(const struct callsym *sym)
+{
+	static const char word[] = "_list";
+
+	return sym && memmem(sym->name.ptr, sym->name.len, word, sizeof(word) - 1);
+}
+
+/* Whether the call is part of one that is counted as a drop: functions pass the reason on. */
+static bool is_same_drop(const struct keytable *kt, const struct calltask *task,
+			 const struct call *call)
+{
+	for (uint32_t i = call->depth; kt->config.by == ROWKEY_REASON && i-- > 0;) {
+		if (task->calls[i].user != NO_ENTRY && !frees_many(task->calls[i].sym))
+			return true;
+	}
+	return false;
+}
+
+/* At an entry: what the call will be counted by, and its bytes, which are known by now. */
+static void keytable_on_begin(void *ctx, struct calltask *task, struct call *call)
+{
+	struct keytable *kt = ctx;
+
+	if (is_same_drop(kt, task, call))
+		return;
+	call->user = current_entry(kt, task);
+	call->user_ns = current_bytes(kt);
+	if (call->user != NO_ENTRY)
+		entry_at(kt, call->user)->open_cnt++;
+}
+
+static bool is_recursion(const struct calltask *task, const struct call *call)
+{
+	for (uint32_t i = call->depth; i-- > 0;) {
+		if (task->calls[i].user == call->user && task->calls[i].sym == call->sym)
+			return true;
+	}
+	return false;
+}
+
+static void add_call(struct keytable *kt, const struct calltask *task, const struct call *call)
+{
+	struct entry *entry = entry_at(kt, call->user);
+
+	entry_count(kt, call->user, call->user_ns);
+	if (!call->has_duration)
+		return;
+	if (hist_add(&entry->hist, call->duration_ns))
+		kt->failed = true;
+	if (!is_recursion(task, call))
+		sum_up(&entry->total_ns, call->duration_ns);
+}
+
+static void keytable_on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	struct keytable *kt = ctx;
+
+	if (call->is_leaf)
+		keytable_on_begin(ctx, task, call);
+	if (call->has_entry && call->user != NO_ENTRY)
+		entry_at(kt, call->user)->open_cnt--;
+	if (!call->has_entry)
+		kt->stats.stray_cnt++;
+	else if (call->user == NO_ENTRY)
+		return;
+	else if (!call->has_return || (!call->has_duration && !call->is_untimed))
+		kt->stats.partial_cnt++;
+	else
+		add_call(kt, task, call);
+}
+
+static void count_point(struct keytable *kt)
+{
+	const struct calltask *task = calltree_task(kt->tree, kt->row);
+	uint32_t nr = NO_ENTRY;
+
+	if (task)
+		nr = current_entry(kt, task);
+	else
+		kt->failed = true;
+	if (nr != NO_ENTRY)
+		entry_count(kt, nr, current_bytes(kt));
+}
+
+int keytable_row(struct keytable *kt, const struct row *row)
+{
+	int err = 0;
+
+	kt->row = row;
+	kt->stats.gap_cnt += row->kind == ROW_LOST;
+	if (row->kind == ROW_POINT)
+		count_point(kt);
+	else
+		err = calltree_row(kt->tree, row);
+	return kt->failed ? -ENOMEM : err;
+}
+
+bool keytable_has_calls(const struct keytable *kt)
+{
+	for (size_t i = 0; i < kt->entry_cnt; i++) {
+		if (kt->entries[i].call_cnt)
+			return true;
+	}
+	return kt->other.call_cnt;
+}
+
+static void entry_clear(struct entry *entry)
+{
+	entry->call_cnt = entry->total_ns = entry->byte_cnt = entry->sized_cnt = 0;
+	hist_release(&entry->hist);
+}
+
+/* Rows of which nothing came, and nothing is open, make room for others. */
+static bool entry_is_idle(const struct entry *entry)
+{
+	return entry->bytes && !entry->call_cnt && !entry->open_cnt;
+}
+
+int keytable_restart(struct keytable *kt)
+{
+	if (VEC_RESERVE(kt->free_nrs, kt->free_cap, kt->entry_cnt))
+		return -ENOMEM;
+	hash_clear(&kt->by_id);
+	for (size_t i = 0; i < kt->entry_cnt; i++) {
+		struct entry *entry = &kt->entries[i];
+
+		if (entry_is_idle(entry)) {
+			free(entry->bytes);
+			*entry = (struct entry){ 0 };
+			kt->free_nrs[kt->free_cnt++] = (uint32_t)i + 1;
+		}
+		entry_clear(entry);
+		if (!entry->bytes)
+			continue;
+		id_pack(&kt->id, &entry->id);
+		if (!strbuf_ok(&kt->id) ||
+		    hash_add(&kt->by_id, hash_bytes(kt->id.ptr, kt->id.len), (uint32_t)i))
+			return -ENOMEM;
+	}
+	entry_clear(&kt->other);
+	return 0;
+}
+
+void keytable_finish(struct keytable *kt)
+{
+	calltree_finish(kt->tree);
+}
+
+int keytable_new(struct keytable **out, const struct keytable_config *config)
+{
+	struct keytable *kt = calloc(1, sizeof(*kt));
+	const struct calltree_config tree = {
+		.lacks_time = config->lacks_time,
+		.lacks_task = config->lacks_task,
+		.forgets_tasks = true,
+		.begin = keytable_on_begin,
+		.end = keytable_on_end,
+		.ctx = kt,
+	};
+
+	if (!kt)
+		return -ENOMEM;
+	kt->config = *config;
+	kt->other.id.texts[0] = text_from("(other)");
+	if (calltree_new(&kt->tree, &tree)) {
+		free(kt);
+		return -ENOMEM;
+	}
+	*out = kt;
+	return 0;
+}
+
+void keytable_free(struct keytable *kt)
+{
+	if (!kt)
+		return;
+	calltree_free(kt->tree);
+	for (size_t i = 0; i < kt->entry_cnt; i++) {
+		hist_release(&kt->entries[i].hist);
+		free(kt->entries[i].bytes);
+	}
+	hist_release(&kt->other.hist);
+	free(kt->entries);
+	free(kt->free_nrs);
+	hash_release(&kt->by_id);
+	strbuf_release(&kt->id);
+	strbuf_release(&kt->point);
+	free(kt);
+}
+
+const struct keytable_stats *keytable_stats(const struct keytable *kt)
+{
+	return &kt->stats;
+}
+
+/* ---- the rows to print, and their order ---- */
+
+struct key_row {
+	uint64_t begin_ns; /* since 1970; 0: unknown */
+	uint64_t end_ns;
+	uint64_t call_cnt;
+	uint64_t timed_cnt; /* of these, those with a duration */
+	uint64_t total_ns;
+	uint64_t avg_ns;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+	uint64_t byte_cnt;
+	uint64_t sized_cnt;
+	struct text parts[ROWKEY_PART_CNT];
+	struct text func; /* of a tracepoint: SYSTEM:NAME */
+	struct text module;
+	char bytes[160]; /* of a flow, or of the number of a cgroup */
+};
+
+/* The sums in the row's columns by which it can be sorted, and their names in metrics. */
+static const struct {
+	enum profile_sort sort;
+	size_t offset;
+} sorts[] = {
+	{ PROFILE_BY_COUNT, offsetof(struct key_row, call_cnt) },
+	{ PROFILE_BY_TOTAL, offsetof(struct key_row, total_ns) },
+	{ PROFILE_BY_AVG, offsetof(struct key_row, avg_ns) },
+	{ PROFILE_BY_P50, offsetof(struct key_row, p50_ns) },
+	{ PROFILE_BY_P99, offsetof(struct key_row, p99_ns) },
+	{ PROFILE_BY_MAX, offsetof(struct key_row, max_ns) },
+	{ PROFILE_BY_BYTES, offsetof(struct key_row, byte_cnt) },
+	{ PROFILE_BY_NAME, 0 },
+};
+
+bool keytable_sorts(enum profile_sort sort)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sorts); i++) {
+		if (sorts[i].sort == sort)
+			return true;
+	}
+	return false;
+}
+
+static void put_flow(struct key_row *row, struct text id)
+{
+	struct nfg_packet flow;
+	struct strbuf text = { 0 };
+
+	memcpy(&flow, id.ptr, sizeof(flow));
+	flow_put_ends(&text, &flow);
+	if (text.len <= sizeof(row->bytes))
+		row->parts[0] = text_keep(row->bytes, (struct text){ text.ptr, text.len });
+	strbuf_release(&text);
+}
+
+/* A cgroup without a name has its number. */
+static void put_cgroup(const struct keytable *kt, struct key_row *row, struct text id)
+{
+	uint64_t number;
+
+	memcpy(&number, id.ptr, sizeof(number));
+	row->parts[0] = row->parts[1] = (struct text){ 0 };
+	if (kt->config.cgroup)
+		kt->config.cgroup(kt->config.ctx, number, &row->parts[1], &row->parts[0]);
+	if (row->parts[1].len)
+		return;
+	snprintf(row->bytes, sizeof(row->bytes), "%" PRIu64, number);
+	row->parts[1] = text_from(row->bytes);
+}
+
+static void row_fill(const struct keytable *kt, const struct entry *entry,
+		     const struct keytable_view *view, struct key_row *row)
+{
+	const struct hist *hist = &entry->hist;
+	const bool has_time = view->real_offset_ns && view->end_ns;
+
+	*row = (struct key_row){
+		.begin_ns = has_time ? view->begin_ns + view->real_offset_ns : 0,
+		.end_ns = has_time ? view->end_ns + view->real_offset_ns : 0,
+		.call_cnt = entry->call_cnt,
+		.timed_cnt = hist->cnt,
+		.total_ns = entry->total_ns,
+		.avg_ns = hist->cnt ? hist->sum / hist->cnt : 0,
+		.p50_ns = hist_percentile(hist, 50),
+		.p99_ns = hist_percentile(hist, 99),
+		.max_ns = hist->max,
+		.byte_cnt = entry->byte_cnt,
+		.sized_cnt = entry->sized_cnt,
+		.parts = { entry->id.texts[0], entry->id.texts[1] },
+		.func = entry->id.texts[ROWKEY_PART_CNT],
+		.module = entry->id.texts[ROWKEY_PART_CNT + 1],
+	};
+	if (kt->config.by == ROWKEY_FLOW && entry != &kt->other)
+		put_flow(row, entry->id.texts[0]);
+	else if (kt->config.by == ROWKEY_CONTAINER && entry != &kt->other)
+		put_cgroup(kt, row, entry->id.texts[0]);
+}
+
+static uint64_t number_at(const struct key_row *row, size_t offset)
+{
+	return offset ? *(const uint64_t *)((const char *)row + offset) : 0;
+}
+
+/* The largest first; equal ones by name. @ctx: where the number is; 0: nowhere. */
+static int row_order(const void *a, const void *b, void *ctx)
+{
+	const struct key_row *ra = *(const struct key_row *const *)a;
+	const struct key_row *rb = *(const struct key_row *const *)b;
+	const size_t offset = *(const size_t *)ctx;
+	int diff = 0;
+
+	if (number_at(ra, offset) != number_at(rb, offset))
+		return number_at(ra, offset) > number_at(rb, offset) ? -1 : 1;
+	for (int i = 0; i < ROWKEY_PART_CNT && !diff; i++)
+		diff = text_compare(ra->parts[i], rb->parts[i]);
+	diff = diff ? diff : text_compare(ra->func, rb->func);
+	return diff ? diff : text_compare(ra->module, rb->module);
+}
+
+/* In order; (other) is the last one. */
+struct key_rows {
+	struct key_row *rows;
+	struct key_row **sorted; /* cnt of them */
+	size_t cnt;
+};
+
+static void rows_end(struct key_rows *rows)
+{
+	free(rows->rows);
+	free(rows->sorted);
+}
+
+/* Return: 0 or -ENOMEM; call rows_end in both cases. */
+static int rows_begin(struct key_rows *rows, const struct keytable *kt,
+		      const struct keytable_view *view)
+{
+	size_t offset = 0;
+
+	*rows = (struct key_rows){
+		.rows = malloc((kt->entry_cnt + 1) * sizeof(*rows->rows)),
+		.sorted = malloc((kt->entry_cnt + 1) * sizeof(struct key_row *)),
+	};
+	if (!rows->rows || !rows->sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i <= kt->entry_cnt; i++) {
+		const struct entry *entry = i < kt->entry_cnt ? &kt->entries[i] : &kt->other;
+
+		if (!entry->call_cnt) /* its calls are still open */
+			continue;
+		row_fill(kt, entry, view, &rows->rows[rows->cnt]);
+		rows->sorted[rows->cnt] = &rows->rows[rows->cnt];
+		rows->cnt++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(sorts); i++)
+		offset = sorts[i].sort == view->sort ? sorts[i].offset : offset;
+	qsort_r(rows->sorted, rows->cnt - (kt->other.call_cnt != 0), sizeof(struct key_row *),
+		row_order, &offset);
+	return 0;
+}
+
+/* ---- the table ---- */
+
+#define CELL(member) COLUMN_AT(struct key_row, member)
+#define TIME(member) COLUMN_AS(CELL_NS, struct key_row, member)
+#define OF_CALLS     .needs = offsetof(struct key_row, timed_cnt)
+#define OF_SIZES     .needs = offsetof(struct key_row, sized_cnt)
+
+static void func_put(struct strbuf *out, const void *data)
+{
+	const struct key_row *row = data;
+
+	clean_func(out, row->func.len ? row->func : text_from("-"), row->module, CLEAN_WORD);
+}
+
+static const struct column first_columns[] = {
+	{ "host", .cell = CELL_HOST },
+	{ "begin", COLUMN_AS(CELL_TIME, struct key_row, begin_ns) },
+	{ "end", COLUMN_AS(CELL_TIME, struct key_row, end_ns) },
+};
+
+static const struct column last_columns[] = {
+	{ "func", CELL(func) },
+	{ "module", CELL(module) },
+	{ "count", "COUNT", CELL(call_cnt), 10 },
+	{ "total_ns", "TOTAL us", TIME(total_ns), 14, OF_CALLS },
+	{ "avg_ns", TIME(avg_ns), OF_CALLS },
+	{ "p50_ns", TIME(p50_ns), OF_CALLS },
+	{ "p99_ns", "P99 us", TIME(p99_ns), 12, OF_CALLS },
+	{ "max_ns", "MAX us", TIME(max_ns), 12, OF_CALLS },
+	{ "bytes", "BYTES", CELL(byte_cnt), 12, OF_SIZES },
+};
+
+static const struct column func_column = { .title = "FUNCTION", .put = func_put };
+
+#define COLUMN_CNT_MAX \
+	(ARRAY_SIZE(first_columns) + 2 * ROWKEY_PART_CNT + ARRAY_SIZE(last_columns) + 1)
+
+/* A table of what it is counted by. */
+struct key_columns {
+	struct table table;
+	struct column columns[COLUMN_CNT_MAX];
+	char name[32];
+	char titles[ROWKEY_PART_CNT][16];
+};
+
+static void columns_add(struct key_columns *to, const struct column *columns, size_t cnt)
+{
+	memcpy(&to->columns[to->table.column_cnt], columns, cnt * sizeof(*columns));
+	to->table.column_cnt += cnt;
+}
+
+static struct column part_column(int part)
+{
+	return (struct column){ .cell = CELL_TEXT,
+				.offset = offsetof(struct key_row, parts) +
+					  (size_t)part * sizeof(struct text) };
+}
+
+/* In data the parts come before the numbers, in text behind. */
+static void columns_make(struct key_columns *to, enum rowkey_by by)
+{
+	*to = (struct key_columns){ 0 };
+	snprintf(to->name, sizeof(to->name), "profile_by_%s", rowkey_name(by));
+	to->table = (struct table){ .name = to->name, .schema = 1, .columns = to->columns };
+	columns_add(to, first_columns, ARRAY_SIZE(first_columns));
+	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
+		struct column column = part_column(i);
+
+		column.key = rowkey_part_name(by, i);
+		columns_add(to, &column, 1);
+	}
+	columns_add(to, last_columns, ARRAY_SIZE(last_columns));
+	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
+		struct column column = part_column(i);
+
+		for (size_t k = 0; rowkey_part_name(by, i)[k]; k++)
+			to->titles[i][k] = (char)(rowkey_part_name(by, i)[k] - 'a' + 'A');
+		column.title = to->titles[i];
+		column.needs = offsetof(struct key_row, call_cnt); /* unknown: - */
+		columns_add(to, &column, 1);
+	}
+	columns_add(to, &func_column, 1);
+}
+
+int keytable_put(const struct keytable *kt, const struct keytable_view *view, struct tablew *w)
+{
+	struct key_columns columns;
+	struct key_rows rows;
+	int err = rows_begin(&rows, kt, view);
+	size_t cnt = view->row_max && view->row_max < rows.cnt ? view->row_max : rows.cnt;
+
+	columns_make(&columns, kt->config.by);
+	for (size_t i = 0; !err && i < cnt; i++)
+		tablew_measure(w, &columns.table, rows.sorted[i]);
+	tablew_head(w, &columns.table);
+	for (size_t i = 0; !err && i < cnt; i++)
+		tablew_row(w, &columns.table, rows.sorted[i]);
+	rows_end(&rows);
+	return !err && strbuf_ok(w->out) ? 0 : -ENOMEM;
+}
+
+/* ---- metrics ---- */
+
+/* A number of each row. */
+static const struct {
+	const char *name;
+	const char *help;
+	size_t offset;
+	size_t needs;
+	bool is_ns;
+} numbers[] = {
+	{ "netfgraph_calls", "Calls and tracepoints.", offsetof(struct key_row, call_cnt),
+	  offsetof(struct key_row, call_cnt), false },
+	{ "netfgraph_call_seconds", "How long these calls took.",
+	  offsetof(struct key_row, total_ns), offsetof(struct key_row, timed_cnt), true },
+	{ "netfgraph_call_bytes", "What they were about.", offsetof(struct key_row, byte_cnt),
+	  offsetof(struct key_row, sized_cnt), false },
+};
+
+static bool is_part(enum rowkey_by by, const char *name)
+{
+	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
+		if (!strcmp(rowkey_part_name(by, i), name))
+			return true;
+	}
+	return false;
+}
+
+/* A label of all series does not come twice. */
+static void put_labels(enum rowkey_by by, const struct key_row *row, struct metrics_label label,
+		       struct strbuf *out)
+{
+	strbuf_char(out, '{');
+	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
+		metrics_put_label(out, rowkey_part_name(by, i), row->parts[i]);
+		strbuf_char(out, ',');
+	}
+	metrics_put_label(out, "func", row->func);
+	if (row->module.len) {
+		strbuf_char(out, ',');
+		metrics_put_label(out, "module", row->module);
+	}
+	if (label.name && !is_part(by, label.name)) {
+		strbuf_char(out, ',');
+		metrics_put_label(out, label.name, text_from(label.value));
+	}
+	strbuf_str(out, "} ");
+}
+
+/* Make the first of the rows from @first on, if there are any, one that stands for all of them. */
+static void join_rows(struct key_rows *rows, size_t first)
+{
+	struct key_row *all = first < rows->cnt ? rows->sorted[first] : NULL;
+
+	for (size_t i = first + 1; all && i < rows->cnt; i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(numbers); k++) {
+			uint64_t *sum = (uint64_t *)((char *)all + numbers[k].offset);
+
+			*sum += number_at(rows->sorted[i], numbers[k].offset);
+		}
+		all->timed_cnt += rows->sorted[i]->timed_cnt;
+		all->sized_cnt += rows->sorted[i]->sized_cnt;
+	}
+	if (!all)
+		return;
+	all->parts[0] = text_from("(other)");
+	all->parts[1] = all->func = all->module = (struct text){ 0 };
+}
+
+static void put_numbers(size_t nr, enum rowkey_by by, struct key_row *const *rows, size_t cnt,
+			struct metrics_label label, struct strbuf *out)
+{
+	metrics_put_head(out, numbers[nr].name, "gauge", numbers[nr].help);
+	for (size_t i = 0; i < cnt; i++) {
+		const uint64_t number = number_at(rows[i], numbers[nr].offset);
+
+		if (!number_at(rows[i], numbers[nr].needs))
+			continue;
+		strbuf_str(out, numbers[nr].name);
+		put_labels(by, rows[i], label, out);
+		if (numbers[nr].is_ns)
+			metrics_put_seconds(out, number);
+		else
+			strbuf_u64(out, number);
+		strbuf_char(out, '\n');
+	}
+}
+
+int keytable_put_metrics(const struct keytable *kt, const struct keytable_view *view,
+			 struct metrics_label label, struct strbuf *out)
+{
+	struct key_rows rows;
+	int err = rows_begin(&rows, kt, view);
+	size_t own_cnt = rows.cnt - (kt->other.call_cnt != 0 && rows.cnt);
+	size_t other_cnt = 0;
+
+	if (err) {
+		rows_end(&rows);
+		return err;
+	}
+	if (view->row_max && own_cnt > view->row_max) {
+		other_cnt = own_cnt - view->row_max;
+		own_cnt = view->row_max;
+	}
+	join_rows(&rows, own_cnt);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		put_numbers(i, kt->config.by, rows.sorted, own_cnt + (own_cnt < rows.cnt), label,
+			    out);
+	metrics_put_number(out, "netfgraph_other_rows", "Rows that have no series of their own.",
+			   other_cnt);
+	metrics_put_number(out, "netfgraph_uncounted_calls",
+			   "Calls whose beginning or end was not traced.",
+			   kt->stats.partial_cnt + kt->stats.stray_cnt);
+	metrics_put_number(out, "netfgraph_gaps", "Places in the trace where events were lost.",
+			   kt->stats.gap_cnt);
+	strbuf_str(out, "# EOF\n");
+	rows_end(&rows);
+	return strbuf_ok(out) ? 0 : -ENOMEM;
+}

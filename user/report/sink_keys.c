@@ -1,0 +1,327 @@
+/* Rows to the tables of profile --by. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/color.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/output.h"
+#include "base/pager.h"
+#include "base/strbuf.h"
+#include "base/verdict.h"
+#include "format/keytable.h"
+#include "format/render.h"
+#include "report/sink.h"
+#include "scope/cgroup_names.h"
+
+struct sink_keys {
+	struct rowsink rows; /* first */
+	struct keytable *
+		keys; /* NULL before the first row: until then the columns of a text are not known */
+	struct cgroup_names *cgroups; /* of this host; NULL: a file's, or not needed */
+	uint64_t cgroup_id;           /* the last one that was learned */
+	struct trace_facts facts;     /* a copy: rows.facts end with their source */
+	struct tablew table;
+	uint64_t first_ns; /* of a file's rows */
+	uint64_t last_ns;
+	bool has_rows;
+	bool has_interval; /* one was put */
+	bool has_table;
+	char node[HOST_MAX]; /* "": unknown */
+};
+
+static enum rowkey_by by_of(const struct sink_keys *sk)
+{
+	return (enum rowkey_by)(sk->rows.opts->by - BY_KEY);
+}
+
+static void name_cgroup(void *ctx, uint64_t id, struct text *path, struct text *container)
+{
+	const struct sink_keys *sk = ctx;
+
+	cgroup_names_get(sk->cgroups, id, path, container);
+}
+
+static int keys_make(struct sink_keys *sk)
+{
+	const struct keytable_config config = {
+		.by = by_of(sk),
+		.row_max = KEYTABLE_ROW_MAX,
+		.cgroup = sk->cgroups ? name_cgroup : NULL,
+		.ctx = sk,
+		.lacks_time = !sk->facts.columns.abstime,
+		.lacks_task = !sk->facts.columns.proc,
+	};
+
+	if (!sk->keys && !sk->rows.err)
+		rowsink_fail(&sk->rows, keytable_new(&sk->keys, &config));
+	return sk->rows.err;
+}
+
+/* The facts of a text change, and those of a recording have the host's name only before its events. */
+static void keep_facts(struct sink_keys *sk)
+{
+	const struct trace_facts *facts = sk->rows.facts;
+
+	sk->facts = *facts;
+	if (!sk->node[0] && facts->node)
+		snprintf(sk->node, sizeof(sk->node), "%s", facts->node);
+}
+
+static int keys_begin(struct sink *sink, const struct trace_facts *facts)
+{
+	struct sink_keys *sk = (struct sink_keys *)sink;
+
+	sk->rows.facts = facts;
+	keep_facts(sk);
+	return 0;
+}
+
+static void note_time(struct sink_keys *sk, uint64_t time_ns)
+{
+	if (!sk->has_rows || time_ns < sk->first_ns)
+		sk->first_ns = time_ns;
+	if (!sk->has_rows || time_ns > sk->last_ns)
+		sk->last_ns = time_ns;
+	sk->has_rows = true;
+}
+
+/* A cgroup may be gone when the table is made. */
+static void learn_cgroup(struct sink_keys *sk, uint64_t id)
+{
+	if (!sk->cgroups || !id || id == sk->cgroup_id)
+		return;
+	sk->cgroup_id = id;
+	rowsink_fail(&sk->rows, cgroup_names_learn(sk->cgroups, id, host_time_ns()));
+}
+
+static void keys_row(struct sink *sink, struct row *row)
+{
+	struct sink_keys *sk = (struct sink_keys *)sink;
+
+	if (row->kind == ROW_OTHER || sk->rows.err)
+		return;
+	if (!sk->keys)
+		keep_facts(sk);
+	if (keys_make(sk))
+		return;
+	if (row_is_call(row) || row->kind == ROW_POINT)
+		note_time(sk, row->time_ns);
+	learn_cgroup(sk, row->place.cgroup_id);
+	rowsink_fail(&sk->rows, keytable_row(sk->keys, row));
+}
+
+static int keys_flush(struct sink *sink, bool is_idle)
+{
+	return rowsink_write((struct rowsink *)sink, is_idle);
+}
+
+/* ---- the end ---- */
+
+/* Return: VERDICT_NOTHING if a file has nothing to count by, said; else 0. */
+static int say_keyless(const struct sink_keys *sk, const struct keytable_stats *stats)
+{
+	const char *input = sk->rows.opts->input_path;
+	const char *what = rowkey_what(by_of(sk));
+	const char *who = plural(stats->keyless_cnt, "call or tracepoint lacks",
+				 "calls and tracepoints lack");
+
+	if (input && stats->keyless_cnt && !stats->counted_cnt) {
+		log_error("'%s': no call has %s, which --by %s counts by", input, what,
+			  rowkey_name(by_of(sk)));
+		log_hint("%s", rowkey_hint(by_of(sk)));
+		return VERDICT_NOTHING;
+	}
+	/* functions around a drop have no reason */
+	if (stats->keyless_cnt && stats->counted_cnt && by_of(sk) == ROWKEY_REASON)
+		log_info("%" PRIu64 " %s %s", stats->keyless_cnt, who, what);
+	else if (stats->keyless_cnt)
+		log_warn("%" PRIu64 " %s %s, and %s not counted", stats->keyless_cnt, who, what,
+			 plural(stats->keyless_cnt, "is", "are"));
+	return 0;
+}
+
+static void say_left_out(const struct keytable_stats *stats)
+{
+	const uint64_t cnt = stats->partial_cnt + stats->stray_cnt;
+
+	if (cnt)
+		log_info("%" PRIu64 " %s beginning or end was not traced", cnt,
+			 plural(cnt, "call is not counted: its", "calls are not counted: their"));
+	if (stats->other_cnt)
+		log_warn("%" PRIu64 " %s in the row (other): the table has no more than %u rows",
+			 stats->other_cnt, plural(stats->other_cnt, "call is", "calls are"),
+			 KEYTABLE_ROW_MAX);
+}
+
+static int put_keys_metrics(struct sink_keys *sk, struct keytable_view *view)
+{
+	struct strbuf out = { 0 };
+	int err;
+
+	if (!view->row_max)
+		view->row_max = METRICS_FUNCS_DEFAULT;
+	err = keytable_put_metrics(sk->keys, view, metricsfile_label(sk->rows.opts), &out);
+	if (!err)
+		err = metricsfile_put(&sk->rows, (struct text){ out.ptr, out.len });
+	strbuf_release(&out);
+	return err;
+}
+
+/* @begin_ns, @end_ns: of the first and the last call; 0: unknown. */
+static int put_keys(struct sink_keys *sk, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct opts *opts = sk->rows.opts;
+	struct strbuf *buf = &sk->rows.output->buf;
+	const size_t start = buf->len;
+	struct keytable_view view = {
+		.sort = opts->has_sort ? (enum profile_sort)opts->profile_sort : PROFILE_BY_COUNT,
+		.row_max = opts->profile_rows,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.real_offset_ns = sk->facts.real_offset_ns,
+	};
+	int err;
+
+	if (opts->format == FORMAT_METRICS)
+		return put_keys_metrics(sk, &view);
+	err = keytable_put(sk->keys, &view, &sk->table);
+	if (opts->format != FORMAT_TEXT)
+		return err;
+	pager_table(buf, start);
+	if (!err && color_in_output(sk->rows.sink.file->path))
+		paint_table(buf, start);
+	return err;
+}
+
+static int put_keys_interval(struct sink_keys *sk, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct interval_head head = {
+		.is_first = !sk->has_interval,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.real_offset_ns = sk->facts.real_offset_ns,
+		.has_calls = keytable_has_calls(sk->keys),
+	};
+	int err = 0;
+
+	if (sk->rows.opts->format == FORMAT_METRICS)
+		return put_keys(sk, 0, 0); /* the numbers only grow: no restart */
+	if (sk->rows.opts->format == FORMAT_TEXT)
+		rowsink_put_interval_head(&sk->rows, &head);
+	sk->has_interval = true;
+	if (head.has_calls)
+		err = put_keys(sk, begin_ns, end_ns);
+	return err ? err : keytable_restart(sk->keys);
+}
+
+static int keys_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct sink_keys *sk = (struct sink_keys *)sink;
+
+	if (!keys_make(sk))
+		rowsink_fail(&sk->rows, put_keys_interval(sk, begin_ns, end_ns));
+	return rowsink_write(&sk->rows, true);
+}
+
+static int put_last(struct sink_keys *sk)
+{
+	const bool is_file = sk->rows.opts->input_path;
+
+	if (sk->rows.opts->interval_ns)
+		return 0;
+	return put_keys(sk, is_file ? sk->first_ns : 0, is_file ? sk->last_ns : 0);
+}
+
+static int keys_finish(struct sink *sink, bool is_failed)
+{
+	struct sink_keys *sk = (struct sink_keys *)sink;
+	int verdict = 0;
+	int err;
+
+	if (!is_failed && sk->rows.facts)
+		keys_make(sk);
+	if (sk->keys && !sk->rows.err && !sk->has_table) {
+		keytable_finish(sk->keys);
+		verdict = say_keyless(sk, keytable_stats(sk->keys));
+		if (!verdict) {
+			say_left_out(keytable_stats(sk->keys));
+			rowsink_fail(&sk->rows, put_last(sk));
+		}
+	}
+	sk->has_table = true;
+	err = rowsink_write(&sk->rows, true);
+	return err ? err : is_failed ? 0 : verdict;
+}
+
+/* The table comes at the end: the file's old contents stay until then. */
+static int keys_begin_file(struct sink *sink)
+{
+	sink->file->is_held = false;
+	return 0;
+}
+
+static void keys_free(struct sink *sink)
+{
+	struct sink_keys *sk = (struct sink_keys *)sink;
+
+	keytable_free(sk->keys);
+	cgroup_names_free(sk->cgroups);
+	free(sk);
+}
+
+static const struct sink_ops keys_ops = {
+	.begin = keys_begin,
+	.row = keys_row,
+	.flush = keys_flush,
+	.finish = keys_finish,
+	.interval = keys_interval,
+	.begin_file = keys_begin_file,
+	.is_full = rowsink_is_full,
+	.close = rowsink_close,
+	.free = keys_free,
+};
+
+/* Names of this host's cgroups are not those of a recording's. */
+static int read_cgroups(struct sink_keys *sk)
+{
+	struct cgroup_host host;
+
+	if (!(rowkey_needs(by_of(sk)) & ROWKEY_NEEDS_PLACE) || sk->rows.opts->input_path)
+		return 0;
+	return cgroup_names_new(&sk->cgroups,
+				cgroup_host_find(&host, "/proc", NULL) ? NULL : &host);
+}
+
+int sink_keys_new(struct sink **out, const struct opts *opts, struct output *output)
+{
+	struct sink_keys *sk;
+	int err = metricsfile_check(opts);
+
+	if (err)
+		return err;
+	sk = calloc(1, sizeof(*sk));
+	if (!sk)
+		return -ENOMEM;
+	sk->rows = (struct rowsink){
+		.sink = { .ops = &keys_ops,
+			  .file = &output->file,
+			  .wants_notes = true,
+			  .wants_values = true },
+		.opts = opts,
+		.output = output,
+	};
+	sk->table =
+		(struct tablew){ .out = &output->buf, .form = wants_form(opts), .host = sk->node };
+	sk->rows.sink.wants_comm = rowkey_needs(by_of(sk)) & ROWKEY_NEEDS_COMM;
+	sk->rows.sink.wants_process = rowkey_needs(by_of(sk)) & ROWKEY_NEEDS_PLACE;
+	err = read_cgroups(sk);
+	if (err) {
+		keys_free(&sk->rows.sink);
+		return err;
+	}
+	*out = &sk->rows.sink;
+	return 0;
+}
