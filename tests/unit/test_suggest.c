@@ -56,8 +56,24 @@ TEST(parts_of_names_are_told)
 	}
 	CHECK_STR(suggest_text_with(&s, "--"),
 		  "--0abcdef, --1abcdef, --2abcdef, --3abcdef, --4abcdef or --5abcdef");
-	suggest_add(&s, "ninabcdef");
+	suggest_add(&s, "nin_abcdef");
 	CHECK_STR(suggest_text(&s), "");
+}
+
+/* A short word is in the middle of others by chance. */
+TEST(short_words_are_no_parts_of_words)
+{
+	struct suggest s;
+
+	suggest_begin(&s, "foo");
+	suggest_add(&s, "pfoom_rs.1");
+	suggest_add(&s, "xfoo_pfooo");
+	CHECK_STR(suggest_text(&s), "");
+	suggest_add(&s, "xfoo_foods");
+	CHECK_STR(suggest_text(&s), "xfoo_foods");
+	suggest_begin(&s, "sendm");
+	suggest_add(&s, "tcpsendmsg");
+	CHECK_STR(suggest_text(&s), "tcpsendmsg");
 }
 
 TEST(long_words_and_many_names)

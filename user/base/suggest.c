@@ -8,6 +8,7 @@
 
 #define LETTERS_PER_ERROR 3
 #define PART_LETTERS      3 /* shorter words are part of too many names */
+#define INNER_LETTERS     5 /* shorter words are in the middle of others by chance: foo in pfoom */
 
 /* Ignores case: TCP_V4_RCV matches tcp_v4_rcv. */
 static bool suggest_is_same(char a, char b)
@@ -68,6 +69,16 @@ static bool suggest_is_in(const char (*names)[SUGGEST_NAME_BYTES], size_t cnt, c
 	return false;
 }
 
+/* Whether @name has the word as a part, which begins where a word of the name does. */
+static bool has_part(const struct suggest *s, const char *name)
+{
+	const char *at = s->len >= PART_LETTERS ? strstr(name, s->word) : NULL;
+
+	while (at && s->len < INNER_LETTERS && at > name && isalpha((unsigned char)at[-1]))
+		at = strstr(at + 1, s->word);
+	return at;
+}
+
 void suggest_add(struct suggest *s, const char *name)
 {
 	const size_t len = strlen(name);
@@ -75,7 +86,7 @@ void suggest_add(struct suggest *s, const char *name)
 
 	if (len >= SUGGEST_NAME_BYTES)
 		return;
-	if (s->part_cnt <= SUGGEST_PARTS && s->len >= PART_LETTERS && strstr(name, s->word) &&
+	if (s->part_cnt <= SUGGEST_PARTS && has_part(s, name) &&
 	    !suggest_is_in(s->parts, min(s->part_cnt, SUGGEST_PARTS), name)) {
 		if (s->part_cnt < SUGGEST_PARTS)
 			memcpy(s->parts[s->part_cnt], name, len + 1);
@@ -98,7 +109,8 @@ void suggest_add(struct suggest *s, const char *name)
 const char *suggest_text_with(const struct suggest *s, const char *before)
 {
 	static char text[SUGGEST_PARTS * (SUGGEST_NAME_BYTES + 6)];
-	const bool has_names = s->cnt > 0;
+	/* one error in three letters: a name that has all of them is nearer */
+	const bool has_names = s->cnt && (!s->least || s->len > PART_LETTERS || !s->part_cnt);
 	const char(*names)[SUGGEST_NAME_BYTES] = has_names ? s->names : s->parts;
 	const size_t cnt = has_names                      ? min(s->cnt, SUGGEST_NAMES)
 			   : s->part_cnt <= SUGGEST_PARTS ? s->part_cnt

@@ -10,7 +10,8 @@
 /*
  * Suggestions for a mistyped word: the names with the fewest typing errors (a letter missing, added or replaced, or two
  * neighbours swapped), with at most one error for every three letters. If there are none: the names that contain the
- * word, if it has three letters or more and no more than SUGGEST_PARTS names contain it.
+ * word, if it has three letters or more and no more than SUGGEST_PARTS names contain it; three or four letters where a word of
+ * the name begins.
  */
 struct suggest {
 	const char *word;

@@ -1,6 +1,8 @@
 #include "options/manual.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -892,4 +894,112 @@ bool manual_topic(struct strbuf *out, const char *word)
 	}
 	/* an option without its dashes */
 	return strlen(topic) > 1 && manual_option(out, topic, strlen(topic));
+}
+
+/* ---- help WORD: where the word is ---- */
+
+#define SEARCH_LETTERS 3
+#define SEARCH_INDENT  34
+
+/* Where a word of @text begins with the one that is searched for; NULL: nowhere. */
+static const char *word_in(const char *text, const char *word)
+{
+	for (const char *at = text; (at = strcasestr(at, word)); at++) {
+		if (at == text || !isalnum((unsigned char)at[-1]))
+			return at;
+	}
+	return NULL;
+}
+
+/* The beginning of what @at is part of: a sentence, or what is between two marks of a list. */
+static const char *part_of(const char *text, const char *at)
+{
+	while (at > text && !(at[-1] == ' ' && at - 1 > text && strchr(".;:", at[-2])))
+		at--;
+	return at;
+}
+
+/* A line: the command that shows it, and as much as fits of the text in which the word is. */
+static void found(struct strbuf *out, const char *command, const char *text, const char *at)
+{
+	const size_t begin = out->len;
+	size_t used, len;
+
+	strbuf_printf(out, "  netfgraph %s", command);
+	used = out->len - begin;
+	strbuf_fill(out, ' ', used < SEARCH_INDENT ? SEARCH_INDENT - used : 2);
+	used = out->len - begin;
+	while (at > text && at[-1] != ' ')
+		at--;
+	text = part_of(text, at);
+	if ((size_t)(at - text) + strcspn(at, " ") > WIDTH - used)
+		text = at;
+	len = strlen(text);
+	if (len > WIDTH - used) {
+		len = WIDTH - used;
+		while (len && text[len] != ' ')
+			len--;
+	}
+	strbuf_add(out, text, len);
+	strbuf_char(out, '\n');
+}
+
+/* Append the line of what is called @name, if its name or text has the word. */
+static bool search_one(struct strbuf *out, const char *word, const char *before, const char *name,
+		       const char *text)
+{
+	const char *at = word_in(text, word);
+	char command[64];
+
+	if (!at && word_in(name, word))
+		at = text;
+	if (!at)
+		return false;
+	snprintf(command, sizeof(command), "%s%.*s", before, (int)strcspn(name, " "), name);
+	found(out, command, text, at);
+	return true;
+}
+
+static size_t search_all(struct strbuf *out, const char *word)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(man_topics); i++)
+		cnt += search_one(out, word, "help ", man_topics[i].name, man_topics[i].title);
+	for (size_t i = 0; i < preset_def_cnt; i++) {
+		const struct preset *preset = &preset_defs[i];
+
+		cnt += search_one(out, word, "help ", preset->name, preset->help) ||
+		       search_one(out, word, "help ", preset->name, preset->starts);
+	}
+	for (size_t i = 0; i < man_verb_cnt; i++)
+		cnt += man_verbs[i].examples[0] &&
+		       search_one(out, word, "help ", man_verbs[i].name, man_verbs[i].what);
+	for (size_t i = 0; i < opt_def_cnt; i++)
+		cnt += opt_defs[i].help &&
+		       search_one(out, word, "help --", opt_defs[i].name, opt_defs[i].help);
+	for (size_t i = 0; i < graph_opt_def_cnt; i++)
+		cnt += search_one(out, word, "--graph-opts ", graph_opt_defs[i].name,
+				  graph_opt_defs[i].help);
+	return cnt;
+}
+
+bool manual_search(struct strbuf *out, const char *word)
+{
+	char stem[32];
+	size_t len = strlen(word);
+
+	if (len < SEARCH_LETTERS || len >= sizeof(stem) || !isalnum((unsigned char)*word))
+		return false;
+	memcpy(stem, word, len + 1);
+	strbuf_printf(out, "'%s' is in:\n", word);
+	if (search_all(out, stem))
+		return true;
+	/* reasons: one of them is a reason */
+	if (stem[len - 1] != 's' || len == SEARCH_LETTERS)
+		return false;
+	stem[len - 1] = '\0';
+	strbuf_reset(out);
+	strbuf_printf(out, "'%s' is in:\n", stem);
+	return search_all(out, stem);
 }

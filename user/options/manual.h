@@ -16,11 +16,19 @@ void manual_verb(struct strbuf *out, enum opts_verb verb);
 
 /*
  * manual_topic - the output of help TOPIC: "all", a verb, a topic of manual_topic_name or another name of one (refuse.h),
- * or an option's long name.
+ * a preset, or an option's long name.
  *
  * Return: whether there is such a topic.
  */
 bool manual_topic(struct strbuf *out, const char *topic);
+
+/*
+ * manual_search - the output of help WORD that is no topic: a line for each topic, preset, verb, option and column with such
+ * a word, with the command that shows it.
+ *
+ * Return: whether there is one; if not, @out has no lines to print.
+ */
+bool manual_search(struct strbuf *out, const char *word);
 
 /* manual_option - the text of the option called @name, a long name or a letter, of @len bytes. Return: whether there is one. */
 bool manual_option(struct strbuf *out, const char *name, size_t len);

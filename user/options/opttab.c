@@ -865,7 +865,8 @@ const struct man_verb man_verbs[] = {
 	  NULL,
 	  { "netfgraph check", "netfgraph check --format json" } },
 	{ "help [TOPIC|--OPTION]",
-	  "print the options of a topic or of a verb, or the text of an --OPTION, or with help all, all of them",
+	  "print the options of a topic or of a verb, what a preset traces, the text of an --OPTION, where a WORD is, or with help all, "
+	  "all of them",
 	  NULL,
 	  { "netfgraph help tasks", "netfgraph help --graph-opts" } },
 };

@@ -601,6 +601,11 @@ static const char *topic_at(int i)
 	return i < topic_cnt ? manual_topic_name(i) : opts_verb_name(i - topic_cnt);
 }
 
+bool refuse_topic_is_near(const char *word)
+{
+	return *suggest_of(word, topic_at);
+}
+
 int refuse_topic(const char *word)
 {
 	const char *near = suggest_of(word, topic_at);

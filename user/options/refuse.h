@@ -45,6 +45,9 @@ int refuse_together(const struct opts *opts, const char *why);
  */
 const char *refuse_option_for(struct opts *opts, const struct opt_def *def, const char *text);
 
+/* refuse_topic_is_near - whether @word is a mistyped topic. */
+bool refuse_topic_is_near(const char *word);
+
 /* refuse_topic - help has no topic @word. */
 int refuse_topic(const char *word);
 
