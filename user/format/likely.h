@@ -1,0 +1,69 @@
+#ifndef NFG_FORMAT_LIKELY_H
+#define NFG_FORMAT_LIKELY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "format/causes.h"
+#include "kernel/netstat.h"
+
+/*
+ * What is likely behind a cause: of sleeps by the function that sleeps, the one that woke it, how long that was, what
+ * wakers did and what the kernel counted meanwhile; of tasks that wait for a CPU by what was counted; of what runs by a
+ * function that others did not call. A counter belongs to no call, so nothing of this is ever more than likely. Pure.
+ */
+#define LIKELY_MAX 2
+
+/* What wakers did meanwhile. */
+struct did {
+	uint32_t kind; /* enum cause_kind, that of a waker */
+	uint32_t func; /* WAKER_ASLEEP: for slowcalls_name; SLOWCALLS_NONE: elsewhere */
+	uint32_t state;
+	int64_t ns;
+	struct text in; /* the name of func */
+};
+
+/* Each thing once, the longest first, after dids_sort. The caller frees the items. */
+struct dids {
+	struct did *items;
+	size_t cnt;
+	size_t cap;
+	uint64_t fault_cnt;
+	int64_t known_ns; /* of all */
+};
+
+/* dids_add - add what was done in the sleeps of one detail. Return: 0 or -ENOMEM. */
+int dids_add(struct dids *dids, const struct slowcalls *sc, const struct causes *causes,
+	     uint32_t detail);
+void dids_sort(struct dids *dids);
+
+/* What most of the slow calls' time went into. */
+struct symptom {
+	uint32_t kind;          /* ASLEEP, QUEUED, PREEMPTED, RUNNING */
+	struct text in;         /* the function that slept, or that others did not call */
+	struct text from;       /* the function that woke it; empty: not known */
+	int64_t ns;             /* of one slow call, in the mean */
+	double part;            /* RUNNING: of the excess, with what it calls */
+	bool is_as_often;       /* RUNNING: others called it as often */
+	bool is_outside;        /* ASLEEP: a softirq woke it, on no task's way */
+	uint64_t call_cnt;      /* slow calls that had it as their largest part */
+	int64_t slept_ns;       /* in all slow calls, */
+	const struct did *dids; /* and what wakers did of that time */
+	size_t did_cnt;
+};
+
+struct likely {
+	const char *words;
+	size_t counter; /* of netstat.h; NETSTAT_CNT: none */
+};
+
+/*
+ * likely_add - what is likely behind @symptom, behind the first @cnt of @out, the best first; nothing twice. @counted: NULL: not
+ * known. Return: how many there are now.
+ */
+size_t likely_add(struct likely out[LIKELY_MAX], size_t cnt, const struct symptom *symptom,
+		  const struct netstat *counted);
+
+#endif

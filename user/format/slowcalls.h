@@ -1,0 +1,159 @@
+#ifndef NFG_FORMAT_SLOWCALLS_H
+#define NFG_FORMAT_SLOWCALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/calltree.h"
+#include "format/slowtree.h"
+#include "trace/row.h"
+
+/*
+ * Rows in; out come the calls of start functions, that is, the outermost calls, each with what its time went into: its
+ * parts. The parts of a call add up to its duration exactly, which is the one without the cost of tracing where that is
+ * known. causes.h compares them. Beside these there are parts that say where interrupts came, and what wakers did meanwhile
+ * (cause_is_beside).
+ *
+ * Pure: no clock, no I/O. Memory: 16 bytes for each different part of each call, so not more than a recording has for the
+ * same calls.
+ */
+struct slowcalls;
+
+enum cause_kind {
+	CAUSE_ASLEEP,      /* in one function and state */
+	CAUSE_QUEUED,      /* after a sleep: on a run queue */
+	CAUSE_PREEMPTED,   /* could have gone on */
+	CAUSE_UNSEEN,      /* off the CPU, but how was not seen */
+	CAUSE_INTERRUPTED, /* a softirq or hard interrupt inside: all of its tree, wherever it came */
+	CAUSE_RUNNING,     /* in a function itself, by its place in the tree */
+	CAUSE_EVENT,       /* no time: a tracepoint that was hit inside */
+	/* what is in other parts already: the same interrupts, by their places in the tree */
+	CAUSE_IRQ_PLACE,
+	/* no parts of the call: what the waker did during a sleep */
+	CAUSE_WAKER_ASLEEP, /* in one function and state */
+	CAUSE_WAKER_QUEUED,
+	CAUSE_WAKER_RAN,
+	CAUSE_WAKER_FAULTS, /* no time: their number */
+	CAUSE_KIND_CNT,
+};
+
+#define SLOWCALLS_NONE UINT32_MAX
+
+/* What excess is blamed on. Names are numbers for slowcalls_name, SLOWCALLS_NONE where there is none. */
+struct cause_key {
+	uint32_t kind; /* enum cause_kind */
+	uint32_t
+		path; /* RUNNING, IRQ_PLACE: for slowcalls_path; WAKER_*: of the sleep, for slowcalls_detail */
+	uint32_t
+		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; INTERRUPTED: the outermost; RUNNING: of path; EVENT: its name */
+	uint32_t state; /* ASLEEP, WAKER_ASLEEP: of the task; EVENT: its reason */
+};
+
+/* A part of a cause. */
+struct detail_key {
+	uint32_t cause; /* for slowcalls_cause */
+	uint32_t waker; /* ASLEEP: task, softirq, hardirq, own_softirq */
+	uint32_t comm;  /* ASLEEP: of the waker; QUEUED, PREEMPTED: of the task that had the CPU */
+	uint32_t
+		from; /* ASLEEP: the function that woke it; INTERRUPTED: the function; EVENT: where */
+};
+
+/* A place in the tree of calls: a function below another place. */
+struct callpath {
+	uint32_t parent; /* SLOWCALLS_NONE: the start function */
+	uint32_t func;
+	uint32_t
+		irq; /* the outermost place, from here up, that is in an interrupt of the start function; NONE: none */
+	uint32_t context; /* enum call_context */
+};
+
+struct callpart {
+	uint32_t detail;
+	uint32_t cnt; /* calls, sleeps or events */
+	int64_t ns;
+};
+
+struct slowcall {
+	uint64_t begin_ns;
+	int64_t duration_ns;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t comm;
+	uint32_t part_cnt;
+	size_t part_at; /* in slowcalls_parts */
+};
+
+/* A start function and its calls. */
+struct startfunc {
+	uint32_t func;
+	struct slowcall *
+		calls; /* that have an entry, a return and a duration, in the order of their returns */
+	size_t call_cnt;
+	size_t call_cap;
+	uint64_t cut_cnt;  /* calls that lack their entry or return, because events are missing */
+	uint64_t open_cnt; /* that had not returned at the end, */
+	uint64_t open_ns;  /* and how long the longest had taken by its last event */
+	uint64_t untimed_cnt; /* of a trace without durations */
+	struct slowtree
+		tree; /* with slowcalls_keep_trees, that of the slowest call, the last one of several */
+	int64_t tree_ns;
+};
+
+/* slowcalls_new - @lacks_time, @lacks_task: as calltree_config. Return: 0 or -ENOMEM. Caller frees with slowcalls_free. */
+int slowcalls_new(struct slowcalls **out, bool lacks_time, bool lacks_task);
+void slowcalls_free(struct slowcalls *sc);
+
+/* slowcalls_keep_trees - before the first row: keep the tree of each start function's slowest call. Return: 0 or -ENOMEM. */
+int slowcalls_keep_trees(struct slowcalls *sc, unsigned int cpu_width);
+
+/* slowcalls_row - take the next row. Return: 0 or -ENOMEM, after which only free is allowed. */
+int slowcalls_row(struct slowcalls *sc, const struct row *row);
+
+/* slowcalls_finish - the trace ends. Return: 0 or -ENOMEM. */
+int slowcalls_finish(struct slowcalls *sc);
+
+/* Results, valid after slowcalls_finish. Each returns NULL, or an empty name, beyond the last. */
+const struct startfunc *slowcalls_start(const struct slowcalls *sc, uint32_t i);
+struct slowtree *slowcalls_tree(struct slowcalls *sc, const struct startfunc *start);
+const struct callpart *slowcalls_parts(const struct slowcalls *sc);
+const struct cause_key *slowcalls_cause(const struct slowcalls *sc, uint32_t i);
+const struct detail_key *slowcalls_detail(const struct slowcalls *sc, uint32_t i);
+const struct callpath *slowcalls_path(const struct slowcalls *sc, uint32_t i);
+struct text slowcalls_name(const struct slowcalls *sc, uint32_t name);
+/* slowcalls_has_func - whether a call of a function of this name was seen to end. */
+bool slowcalls_has_func(const struct slowcalls *sc, struct text name);
+struct text slowcalls_module(const struct slowcalls *sc, uint32_t name);
+uint32_t slowcalls_cause_cnt(const struct slowcalls *sc);
+uint32_t slowcalls_detail_cnt(const struct slowcalls *sc);
+
+/* slowcalls_has_sleeps - whether there was a sleep (--graph-opts sleep) in any call. */
+bool slowcalls_has_sleeps(const struct slowcalls *sc);
+
+/* cause_is_of_waker - whether parts of this kind are what a waker did. */
+static inline bool cause_is_of_waker(uint32_t kind)
+{
+	return kind >= CAUSE_WAKER_ASLEEP && kind <= CAUSE_WAKER_FAULTS;
+}
+
+/* cause_is_beside - whether parts of this kind are none of those that add up to the call's duration. */
+static inline bool cause_is_beside(uint32_t kind)
+{
+	return kind == CAUSE_IRQ_PLACE || cause_is_of_waker(kind);
+}
+
+/* sum_add - add to a sum, which stops at the limits of its type: durations of damaged files may have any size. */
+static inline void sum_add(int64_t *sum, int64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = ns < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* cnt_add - the same for a number of things. */
+static inline void cnt_add(uint32_t *sum, uint32_t cnt)
+{
+	if (__builtin_add_overflow(*sum, cnt, sum))
+		*sum = UINT32_MAX;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* Which start functions have slow calls. */
+#include "format/slowstarts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/parse.h"
+#include "base/vec.h"
+#include "format/causes.h"
+
+/* The shortest limit of a function; 0: it has none. */
+static uint64_t limit_of(struct text name, const struct slow_limit *limits, size_t limit_cnt)
+{
+	uint64_t least_ns = 0;
+	char word[256];
+
+	snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
+	for (size_t i = 0; i < limit_cnt; i++) {
+		const uint64_t ns = limits[i].longer_ns;
+
+		if ((!least_ns || ns < least_ns) && glob_match(limits[i].pattern, word))
+			least_ns = ns;
+	}
+	return least_ns;
+}
+
+static int slowstart_cmp(const void *a, const void *b)
+{
+	const struct slowstart *x = a;
+	const struct slowstart *y = b;
+
+	if (x->excess_ns != y->excess_ns)
+		return x->excess_ns > y->excess_ns ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slowcalls *sc,
+		    uint64_t slower_ns, const struct slow_limit *limits, size_t limit_cnt)
+{
+	const struct startfunc *start;
+	size_t cap = *out_cnt;
+
+	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
+		struct slowstart slow = { .start = start, .slower_ns = slower_ns };
+		int err;
+
+		if (!slower_ns)
+			slow.slower_ns =
+				limit_of(slowcalls_name(sc, start->func), limits, limit_cnt);
+		err = causes_excess(start, slow.slower_ns, &slow.excess_ns);
+		if (!err && slow.excess_ns <= 0 && slow.slower_ns != slower_ns) {
+			/* the call that took longer has not returned, or lacks events */
+			slow.slower_ns = 0;
+			err = causes_excess(start, 0, &slow.excess_ns);
+		}
+		if (!err && slow.excess_ns > 0)
+			err = VEC_RESERVE(*out, cap, *out_cnt + 1u);
+		if (err)
+			return err;
+		if (slow.excess_ns > 0)
+			(*out)[(*out_cnt)++] = slow;
+	}
+	if (*out_cnt)
+		qsort(*out, *out_cnt, sizeof(**out), slowstart_cmp);
+	return 0;
+}

@@ -1,0 +1,32 @@
+#ifndef NFG_FORMAT_SLOWSTARTS_H
+#define NFG_FORMAT_SLOWSTARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/slowcalls.h"
+
+/* What a flight recorder waited for: a call of a function that takes longer. */
+struct slow_limit {
+	char pattern[129]; /* of functions, for glob_match */
+	uint64_t longer_ns;
+};
+
+/* A start function that has slow calls. */
+struct slowstart {
+	const struct startfunc *start;
+	uint64_t slower_ns; /* 0: by the rule of causes.h */
+	int64_t excess_ns;
+};
+
+/*
+ * slowstarts_find - append the start functions with slow calls, the one with the largest excess first.
+ *
+ * @slower_ns: for all of them; 0: the shortest of @limits for a function, or, if it has none or no call takes as long,
+ * the rule of causes.h.
+ * Return: 0 or -ENOMEM. The caller frees *@out in both cases.
+ */
+int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slowcalls *sc,
+		    uint64_t slower_ns, const struct slow_limit *limits, size_t limit_cnt);
+
+#endif
