@@ -64,7 +64,7 @@ objects   = $(patsubst %.c,$(OUTPUT)/%.o,$(1))
 UNIT     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/unit/test_*.c))
 FUZZ     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TOOLS    := $(patsubst %.c,$(OUTPUT)/%,$(shell grep -lw '^int main' tests/tools/*.c))
-NETPROGS := $(addprefix $(OUTPUT)/tests/tools/,netprogs.bpf.o untyped.bpf.o extension.bpf.o)
+NETPROGS := $(addprefix $(OUTPUT)/tests/tools/,netprogs.bpf.o untyped.bpf.o extension.bpf.o slow.bpf.o)
 helpers   = $(filter-out $(UNIT:=.o) $(FUZZ:=.o) $(TOOLS:=.o),$(call objects,$(wildcard tests/$(1)/*.c)))
 WORKLOAD := $(OUTPUT)/tests/vm/workload
 COMPLETIONS := $(addprefix $(OUTPUT)/completion.,bash zsh fish)
@@ -106,6 +106,7 @@ $(OUTPUT)/%.bpf.o: bpf/%.bpf.c Makefile
 $(OUTPUT)/tests/tools/netprogs.bpf.o: NETPROGS_FLAGS = -g
 $(OUTPUT)/tests/tools/untyped.bpf.o: NETPROGS_FLAGS = -DUNTYPED
 $(OUTPUT)/tests/tools/extension.bpf.o: NETPROGS_FLAGS = -g -DEXTENSION
+$(OUTPUT)/tests/tools/slow.bpf.o: NETPROGS_FLAGS = -g -DSLOW
 $(NETPROGS): tests/tools/netprogs.bpf.c Makefile
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)

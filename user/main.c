@@ -55,6 +55,8 @@ static enum verdict main_run(const struct opts *opts)
 		return verbs_info(opts);
 	case VERB_DIFF:
 		return verbs_diff(opts);
+	case VERB_EXPLAIN:
+		return verbs_explain(opts);
 	case VERB_REPORT:
 		return verbs_report(opts);
 	default:

@@ -13,6 +13,7 @@ TABLES = [
     ("select/callgraph_hops.c", "#define TRANSMIT"),
     ("select/presets.c", "common[]"),
     ("select/presets.c", "denied[]"),
+    ("select/presets.c", "preset_costs[]"),
     ("select/presets.c", "preset_defs[]"),
     ("select/presets.c", "preset_main_path[]"),
     ("select/reach.c", "entry_callers[]"),
@@ -43,7 +44,7 @@ ELSEWHERE = """
 # Of kernels from between the tested ones, or built by compilers that inline less; what calls through pointers, or a preset, would
 # lose there.
 BETWEEN = """
-    mptcp_stream_connect tcp_v6_destroy_sock tcp_drop tcp_probe_timer tcp_rcv_synsent_state_process tick_nohz_highres_handler
+    complete_with_flags do_poll dynamic_irqentry_exit_cond_resched ep_poll mptcp_stream_connect tcp_v6_destroy_sock tcp_drop tcp_probe_timer tcp_rcv_synsent_state_process tick_nohz_highres_handler
     xmit_one
 """.split()
 
@@ -54,7 +55,7 @@ INLINED = """
 """.split()
 
 # In tables of other things a word of this form is no name.
-NO_NAMES = {"AF_UNIX"}
+NO_NAMES = {"AF_UNIX", "TCP_NODELAY", "ip_local_port_range"}
 
 OUTSIDE_MAX = 12
 
@@ -63,7 +64,8 @@ def words_of(text):
     for string in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
         for word in string.split():
             word = word.split(",")[0]
-            if re.fullmatch(r"[A-Za-z0-9_.*]*_[A-Za-z0-9_.*]*", word) and word not in NO_NAMES:
+            is_member = re.match(r"skb?\.", word)  # in a condition of --filter
+            if re.fullmatch(r"[A-Za-z0-9_.*]*_[A-Za-z0-9_.*]*", word) and word not in NO_NAMES and not is_member:
                 yield word
 
 

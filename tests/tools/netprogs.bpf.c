@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * BPF programs of the network stack for tests/live/progs.sh, each with a result of its own. They are built twice: with
- * types, and with UNTYPED as programs that have none. With EXTENSION it is a program that replaces one of them.
+ * types, and with UNTYPED as programs that have none. With EXTENSION it is a program that replaces one of
+ * them, and with SLOW one that takes long.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -18,6 +19,17 @@ SEC("freplace/counted_tc")
 int other_tc(struct __sk_buff *skb)
 {
 	return skb->len ? TC_ACT_SHOT : TC_ACT_OK;
+}
+#elif defined(SLOW)
+/* It loops. */
+SEC("tc")
+int slow_tc(struct __sk_buff *skb)
+{
+	int rounds = 0;
+
+	for (int i = 0; i < 100000; i++)
+		asm volatile("%0 += 1" : "+r"(rounds));
+	return skb->len + rounds ? TC_ACT_OK : TC_ACT_SHOT;
 }
 #else
 

@@ -178,6 +178,37 @@ TEST(what_cannot_have_been_left_out_is_refused)
 	}
 }
 
+/* ---- a trace in which nobody called ---- */
+
+static void write_uncalled(size_t func_cnt, uint64_t lost_cnt)
+{
+	struct recfile_writer *w = open_writer(path, 1);
+	const struct functab few = { .funcs = funcs, .cnt = func_cnt };
+	const struct recfile_summary summary = { .lost_cnts[LOSS_RECURSION_GUARD] = lost_cnt };
+
+	CHECK(!recfile_writer_funcs(w, &few));
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
+}
+
+TEST(a_recording_without_a_call_is_said_to_be_one)
+{
+	const struct opts explain = { .verb = VERB_EXPLAIN };
+
+	write_uncalled(3, 0);
+	report_file(false, NULL, 0);
+	CHECK(!told.err && !told.stats.row_cnt);
+	CHECK(strstr(told.said, "' has no call of its 3 functions\n"));
+	write_uncalled(1, 7);
+	report_file(false, NULL, 0);
+	CHECK(!told.err && report_has_losses(&told.stats));
+	CHECK(strstr(told.said,
+		     "' has no call of tcp_func_0.isra.0, unless among the lost events\n"));
+	report_opts = &explain;
+	report_file(false, NULL, 0);
+	report_opts = NULL;
+	CHECK(told.err == VERDICT_NOTHING && strstr(told.said, "' has no call of tcp_func_0"));
+}
+
 static void write_names(void)
 {
 	struct event events[6];

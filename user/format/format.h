@@ -23,13 +23,14 @@
 	FORMAT(METRICS, metrics) /* Prometheus, OpenMetrics */
 
 /* The help of --format. */
-#define FORMATS_HELP                                                                              \
-	"text (the kernel's), json (one call per line), html (a page for a browser), perfetto "   \
-	"and chrome (for ui.perfetto.dev), speedscope, otlp (for OpenTelemetry), folded (for "    \
-	"flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 "  \
-	"(the same in version 7 of that format, which Trace Compass cannot read). With profile "  \
-	"and latency: text, json or csv, a record for each function, or openmetrics, histograms " \
-	"for Prometheus. With list, check, info and diff: text, json (one record per line) or csv."
+#define FORMATS_HELP                                                                                 \
+	"text (the kernel's), json (one call per line), html (a page for a browser), perfetto "      \
+	"and chrome (for ui.perfetto.dev), speedscope, otlp (for OpenTelemetry), folded (for "       \
+	"flame graphs), trace.dat (for trace-cmd, KernelShark and Trace Compass), trace.dat.v7 "     \
+	"(the same in version 7 of that format, which Trace Compass cannot read). With profile "     \
+	"and latency: text, json or csv, a record for each function, or openmetrics, histograms "    \
+	"for Prometheus. With list, check, info and diff: text, json (one record per line) or csv. " \
+	"With explain: text, or html, the causes above the tree of the slowest call."
 
 #define FORMAT_ENUMERATOR(id, ops) FORMAT_##id,
 

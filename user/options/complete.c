@@ -237,7 +237,8 @@ static void read_last(struct complete_ask *ask, size_t at, bool has_options)
 		[VERB_TRACE] = COMPLETE_COMMAND, [VERB_LIST] = COMPLETE_FUNC,
 		[VERB_CHECK] = COMPLETE_NOTHING, [VERB_RECORD] = COMPLETE_COMMAND,
 		[VERB_REPORT] = COMPLETE_FILE,   [VERB_PROFILE] = COMPLETE_COMMAND,
-		[VERB_LATENCY] = COMPLETE_FUNC,  [VERB_HELP] = COMPLETE_TOPIC,
+		[VERB_LATENCY] = COMPLETE_FUNC,  [VERB_EXPLAIN] = COMPLETE_FILE,
+		[VERB_HELP] = COMPLETE_TOPIC,
 	};
 	size_t value;
 
@@ -271,7 +272,7 @@ void complete_read(struct complete_ask *ask, char **words, size_t cnt)
 
 		if (has_options && !strcmp(words[i], "--")) {
 			has_options = false;
-			if (opts_takes_command(ask->verb) || ask->verb == VERB_LATENCY) {
+			if (opts_takes_command(ask->verb) || opts_takes_words(ask->verb)) {
 				begin_command(ask, i + 1);
 				return;
 			}

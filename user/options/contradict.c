@@ -31,6 +31,10 @@ static const char *unsuited(const struct opts *opts)
 	if (is_of_table(opts->verb))
 		return format->is_of_tables ? NULL
 					    : "tables have --format text, json, csv or openmetrics";
+	if (opts->verb == VERB_EXPLAIN)
+		return opts->format == FORMAT_TEXT || opts->format == FORMAT_HTML
+			       ? NULL
+			       : "explain has --format text or html, and --json";
 	if (!is_of_facts(opts->verb) || (!format->is_of_facts && format->tables_why))
 		return format->tables_why;
 	return format->is_of_facts ? NULL
@@ -280,6 +284,9 @@ static const char *table_contradiction(struct opts *opts)
 		return "info needs a FILE (- is standard input)";
 	if (opts->verb == VERB_DIFF && !opts->other_path)
 		return "diff needs two FILEs";
+	if (opts->verb == VERB_EXPLAIN && !opts->input_path && !opts->graph_funcs.cnt &&
+	    !opts->presets.cnt)
+		return "explain needs a FILE (- is standard input), or -G FUNC to trace";
 	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
 	    !strcmp(opts->other_path, "-"))
 		return "diff can read only one FILE from standard input";
@@ -313,9 +320,11 @@ static const struct rule {
 	{ "duty", NULL, "ring",
 	  "--duty and --ring exclude each other: a flight recorder must record all the time" },
 	{ "vmlinux", "source", NULL, "--vmlinux needs --source" },
-	{ "input", NULL, "COMMAND", "--input and a COMMAND exclude each other" },
+	{ "input", NULL, "COMMAND",
+	  "--input and a COMMAND exclude each other: a file is read, a command is traced" },
 	{ "containers", NULL, "presets plan",
 	  "--containers, --presets and --plan exclude each other" },
+	{ "presets", NULL, "plan", "--containers, --presets and --plan exclude each other" },
 	{ "presets containers plan", NULL, "event",
 	  "-e, --presets, --containers and --plan of list exclude each other" },
 	{ "containers", NULL, "trace-funcs",
@@ -330,6 +339,7 @@ static const struct rule {
 	  "--ring excludes --max-size and --rotate; --max-disk limits its recordings" },
 	{ "attach", NULL, "complete cheap", "--attach, --complete and --cheap exclude each other" },
 	{ "complete", NULL, "cheap", "--attach, --complete and --cheap exclude each other" },
+	{ "tree", NULL, "json", "--tree and --json exclude each other" },
 	{ "from", "input", NULL, "--from needs a file: --input FILE" },
 };
 

@@ -37,7 +37,8 @@ static const char *const verb_names[] = {
 	[VERB_TRACE] = "the trace", /* no word selects it */
 	[VERB_LIST] = "list",       [VERB_CHECK] = "check",     [VERB_RECORD] = "record",
 	[VERB_REPORT] = "report",   [VERB_INFO] = "info",       [VERB_DIFF] = "diff",
-	[VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency", [VERB_HELP] = "help",
+	[VERB_PROFILE] = "profile", [VERB_LATENCY] = "latency", [VERB_EXPLAIN] = "explain",
+	[VERB_HELP] = "help",
 };
 #define VERB_CNT (sizeof(verb_names) / sizeof(verb_names[0]))
 
@@ -166,6 +167,11 @@ bool opts_takes_command(enum opts_verb verb)
 	return verb == VERB_TRACE || verb == VERB_RECORD || verb == VERB_PROFILE;
 }
 
+bool opts_takes_words(enum opts_verb verb)
+{
+	return verb == VERB_LATENCY || verb == VERB_EXPLAIN;
+}
+
 static const char *opts_take_word(struct opts *opts, const char *word)
 {
 	const char *why = NULL;
@@ -178,6 +184,7 @@ static const char *opts_take_word(struct opts *opts, const char *word)
 		return why ? why : str_list_add(&opts->latency_funcs, word);
 	case VERB_REPORT:
 	case VERB_INFO:
+	case VERB_EXPLAIN:
 		if (opts->input_path)
 			return "is one file too many";
 		opts->input_path = word;
@@ -263,7 +270,7 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 	const char *why;
 	int status;
 
-	if (opts_takes_command(opts->verb) || opts->verb == VERB_LATENCY) {
+	if (opts_takes_command(opts->verb) || opts_takes_words(opts->verb)) {
 		opts->command = *words ? words : NULL;
 	} else {
 		for (; *words; words++) {
@@ -514,7 +521,8 @@ static bool wants_stacks(const struct opts *opts)
 
 bool wants_sleeps(const struct opts *opts)
 {
-	return opts->has_sleep && wants_stacks(opts) && !opts->input_path;
+	return opts->has_sleep && (wants_stacks(opts) || opts->verb == VERB_EXPLAIN) &&
+	       !opts->input_path;
 }
 
 uint32_t wants_values(const struct opts *opts)
@@ -586,7 +594,7 @@ bool wants_net(const struct opts *opts, bool sums_up)
 		return opts->format == FORMAT_TEXT ? opts->columns.net
 						   : format_traits(opts->format)->has_net;
 	return opts->verb == VERB_RECORD || opts->verb == VERB_PROFILE ||
-	       opts->verb == VERB_LATENCY;
+	       opts->verb == VERB_LATENCY || opts->verb == VERB_EXPLAIN;
 }
 
 struct details_want wants_details(const struct opts *opts)

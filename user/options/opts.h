@@ -37,6 +37,7 @@ enum opts_verb {
 	VERB_DIFF,
 	VERB_PROFILE,
 	VERB_LATENCY,
+	VERB_EXPLAIN,
 	VERB_HELP, /* handled by opts_parse */
 };
 
@@ -80,6 +81,9 @@ struct opts {
 	bool counts_points;     /* profile --by: tracepoints alone, and no function */
 	struct str_list latency_funcs;
 	int by;                     /* enum table_by */
+	bool explains_alone;        /* explain: the functions are of its choice */
+	bool explain_tree;          /* --tree */
+	uint64_t explain_slower_ns; /* explain: what is slow; 0: by the rule of format/causes.h */
 	struct str_list presets;    /* names that preset_find knows */
 	struct num_list pids;
 	struct num_list tids;
@@ -210,6 +214,9 @@ enum opts_verb opts_verb_of(const char *word);
  * The other verbs take words among their options; latency takes a command after "--".
  */
 bool opts_takes_command(enum opts_verb verb);
+
+/* opts_takes_words - whether names or a file may follow, and a command only behind "--". */
+bool opts_takes_words(enum opts_verb verb);
 
 /* opts_verb_name - "list", "check", ... for @i from 0 on; NULL after the last one. */
 const char *opts_verb_name(int i);

@@ -461,12 +461,11 @@ static const char *attach_mode_at(int i)
 #define OF(verb) (1u << (verb))
 #define SHOWS    (OF(VERB_TRACE) | OF(VERB_REPORT))
 #define SUMS     (OF(VERB_PROFILE) | OF(VERB_LATENCY))
-#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF))
+#define WRITES   (SHOWS | SUMS | OF(VERB_RECORD) | OF(VERB_DIFF) | OF(VERB_EXPLAIN))
 #define PRINTS   (OF(VERB_LIST) | OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF))
-#define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
+#define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS | OF(VERB_EXPLAIN))
 /* list shows what a trace with the same options would do; contradict.c refuses options that a file cannot support */
 #define SELECTS (WRITES | OF(VERB_LIST))
-#define RUNS    (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS)
 #define ALL     (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))
 
 const struct opt_def opt_defs[] = {
@@ -532,7 +531,7 @@ const struct opt_def opt_defs[] = {
 	  "With -G or --preset and without -T: also trace what the start functions call outside the network stack, such as "
 	  "memory, scheduler, security and file systems: thousands of functions, whose calls by other tasks cost time, "
 	  "too." },
-	{ 0, "learn", "DURATION", DURATION(learn_ns), RUNS | OPT_LIVE_ONLY,
+	{ 0, "learn", "DURATION", DURATION(learn_ns), RECORDS | OPT_LIVE_ONLY,
 	  "With -G or --preset and without -T, except -T +GLOB: this long after the first recorded call, or after the last lost event, leave out the functions that nobody in scope has "
 	  "called, except what called ones call directly. Most functions below a start function are never called, but other "
 	  "tasks call them, and pay for it. A row in the trace says how many were left out; if one of them is called later, "
@@ -569,7 +568,7 @@ const struct opt_def opt_defs[] = {
 	  "task gives itself while the trace runs does not. The kernel "
 	  "keeps 15 bytes of a name; a longer one without wildcards matches by these. Options of different "
 	  "kinds (-p and --tid; --cgroup, --container and --pod; --netns; --comm) narrow each other." },
-	{ 0, "user", "NAME", TEXT(user), RUNS,
+	{ 0, "user", "NAME", TEXT(user), RECORDS,
 	  "Run COMMAND as this user (name or number), with that user's groups, HOME, USER, LOGNAME and SHELL. "
 	  "Default: the user that netfgraph runs as, which under sudo is root." },
 	{ 0, "include-terminal", NULL, FLAG(include_terminal), SELECTS | OPT_LIVE_ONLY,
@@ -601,7 +600,7 @@ const struct opt_def opt_defs[] = {
 	  "one everywhere, and user stacks have offsets alone." },
 	{ 0, "format", "NAME",
 	  CHOICE(format, format_at, .given_at = offsetof(struct opts, has_format)),
-	  SHOWS | SUMS | PRINTS, FORMATS_HELP },
+	  SHOWS | SUMS | PRINTS | OF(VERB_EXPLAIN), FORMATS_HELP },
 	{ 0, "output-dir", "DIR", TEXT(output_dir), SUMS,
 	  "With --format openmetrics: write DIR/netfgraph.prom, and with -i again after each interval, where "
 	  "node_exporter's textfile collector finds it. Readers never see half a file." },
@@ -613,8 +612,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "total-time", NULL, FLAG(is_total_time), SHOWS,
 	  "With --format folded: a function's time includes everything it called." },
 	{ 0, "from", "KIND", APPLY_NAME(input_is_text, bool, apply_from, kind_at),
-	  OF(VERB_REPORT) | SUMS,
-	  "With report, profile and latency: FILE is function_graph text (KIND ftrace), plain or packed by gzip, xz or zstd. "
+	  OF(VERB_REPORT) | OF(VERB_EXPLAIN) | SUMS,
+	  "With report, explain, profile and latency: FILE is function_graph text (KIND ftrace), plain or packed by gzip, xz or zstd. "
 	  "Without it, so is any file and standard input that is no recording, but no named pipe." },
 	{ 0, "follow", NULL, FLAG(input_is_followed), OF(VERB_REPORT),
 	  "With report: FILE is still being recorded; wait for more." },
@@ -637,8 +636,9 @@ const struct opt_def opt_defs[] = {
 	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
 	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS,
 	  "The same for the traced functions that each function, or with GLOB each that matches, called directly." },
-	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX), SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
-	  "Print at most N functions (info: 10 without this option), with latency N histograms. With --format openmetrics the others share one "
+	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX),
+	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF) | OF(VERB_EXPLAIN),
+	  "Print at most N functions (info: 10, explain: 3 start functions without this option), with latency N histograms. With --format openmetrics the others share one "
 	  "series; 100 without this option." },
 	{ 0, "per", "WHAT", CHOICE(diff_per, per_at), OF(VERB_DIFF),
 	  "With diff: compare counts and totals of the whole files, or per second. auto, the default, compares "
@@ -711,7 +711,7 @@ const struct opt_def opt_defs[] = {
 	  "calls of a COMMAND without -p or another option that selects tasks, 100, which is no limit. Where the kernel "
 	  "sums up (profile, latency), only what other calls cost is limited "
 	  "unless this option is given (with less than 100); then every call is sent to user space." },
-	{ 0, "duty", "PCT", NUMBER(duty_pct, 1, 99), RUNS | OPT_LIVE_ONLY,
+	{ 0, "duty", "PCT", NUMBER(duty_pct, 1, 99), (RECORDS & ~OF(VERB_EXPLAIN)) | OPT_LIVE_ONLY,
 	  "Trace in windows, for PCT percent of the time: between two windows functions are detached, and cost no task "
 	  "anything. A row in the trace says how long that was; tables count what the windows show. Needs an attach mode by "
 	  "which many functions share programs." },
@@ -748,16 +748,18 @@ const struct opt_def opt_defs[] = {
 	  "With list: show how many functions would be traced, and the time and memory that this takes." },
 	{ 0, "containers", NULL, FLAG(list_containers), OF(VERB_LIST),
 	  "With list: show the containers and pods of this host: runtime, id, name, pod and cgroup." },
-	{ 0, "json", NULL, FLAG(json), PRINTS,
-	  "With check, info, diff and list --containers: print one JSON document." },
+	{ 0, "json", NULL, FLAG(json), PRINTS | OF(VERB_EXPLAIN),
+	  "With check, info, diff, explain and list --containers: print one JSON document." },
+	{ 0, "tree", NULL, FLAG(explain_tree), OF(VERB_EXPLAIN),
+	  "With explain: print the tree of the slowest call, too, as function_graph text; the comment <== marks the way to what took longer." },
 	{ 0, "strict", NULL, FLAG(strict), WRITES | OF(VERB_INFO),
 	  "Exit with status 4 if any event was lost; with report, info and diff, also if the recorder of FILE was killed." },
 	{ 0, "color", "WHEN", APPLY(color, enum color_when, apply_color), ALL,
 	  "Colour text, tables and messages: auto (the default: on a terminal, unless NO_COLOR is set or TERM is dumb), "
 	  "always (the output also in a file or pipe) or never. Other formats than text have no colours." },
 	{ 0, "no-pager", NULL, FLAG(no_pager),
-	  OF(VERB_REPORT) | OF(VERB_DIFF) | SUMS | OF(VERB_LIST),
-	  "With report, diff, list and --input: print directly, even to a terminal. Otherwise what goes to a terminal is shown "
+	  OF(VERB_REPORT) | OF(VERB_DIFF) | OF(VERB_EXPLAIN) | SUMS | OF(VERB_LIST),
+	  "With report, diff, explain, list and --input: print directly, even to a terminal. Otherwise what goes to a terminal is shown "
 	  "by NETFGRAPH_PAGER, PAGER or 'less -FRX', unless that is cat or empty, or report --follow is given." },
 	{ 'v', "verbose", NULL, APPLY_ALONE(apply_verbose), ALL,
 	  "Say more on standard error: a summary at the end; twice: why a function was left out." },
@@ -856,6 +858,14 @@ const struct man_verb man_verbs[] = {
 	  "print how long packets (--packet) stayed in each stage of the stack, live or from --input",
 	  BEHIND_DASHES,
 	  { "netfgraph latency --by stage --packet 'tcp port 443' --timeout 10s", NULL } },
+	{ "explain [FILE] [-- COMMAND [ARG...]]",
+	  "say why calls were slow: what they took longer than the others of the same start function, asleep, waiting "
+	  "for a CPU, interrupted, or in which functions. --slower-than chooses the slow calls (else those longer "
+	  "than the duration in a flight recorder's --when, or that took more than four times the median, at most a tenth). Without FILE it traces -G FUNC; FILE needs record --graph-opts sleep for all "
+	  "but the functions",
+	  NULL,
+	  { "netfgraph explain -G __sys_recvfrom -p 1234 --timeout 10s",
+	    "netfgraph explain web.rec --slower-than 50ms --tree" } },
 	{ "list [GLOB...]",
 	  "list the functions that would be traced; -v: why others are not; see --presets, --plan, --containers and --format",
 	  NULL,
@@ -874,17 +884,19 @@ const size_t man_verb_cnt = ARRAY_SIZE(man_verbs);
 
 const struct exit_status_def exit_status_defs[] = {
 	{ VERDICT_OK,
-	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched. With COMMAND: its exit status (128 + N when signal "
-	  "N killed it)." },
+	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched; or FILE was read, a recording even if it has no "
+	  "call, but for explain. Standard error says so then. With COMMAND: its exit status (128 + N when signal N killed it)." },
 	{ VERDICT_FAILED,
-	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, or (info) is no recording, or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ VERDICT_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the input file." },
 	{ VERDICT_NOTHING,
 	  "A -T or -G matches no function of this kernel or of the recording, or an -N or -g names no function of this "
-	  "kernel; or no function is left to trace; or with --packet, no function to start at; or "
-	  "no call of FILE matches the options that select calls." },
+	  "kernel; or an -e matches no tracepoint; or --when names a function that is not traced, or --filter a name or a member that "
+	  "no function has, or that a start function lacks; or no function is left to trace; or with --packet, no function to start at; or "
+	  "no call of FILE matches the options that select calls, or FILE is a directory, or a text or a trace.dat without a call; or explain found "
+	  "no slow call in FILE." },
 	{ VERDICT_LOSSES, "Events were lost and --strict was given." },
 	{ VERDICT_OVERHEAD,
 	  "Tracing took more than --max-overhead or --max-events, or made others pay more; nothing more could be left out, and --duty is not possible." },

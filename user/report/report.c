@@ -346,7 +346,8 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 static bool lacks_comments(const struct opts *opts)
 {
 	return opts && (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY ||
-			opts->verb == VERB_DIFF || format_traits(opts->format)->lacks_comments);
+			opts->verb == VERB_DIFF || opts->verb == VERB_EXPLAIN ||
+			format_traits(opts->format)->lacks_comments);
 }
 
 static int on_leftout(struct recording *rec, const struct leftout *lo)
@@ -513,7 +514,8 @@ static void put_unseen(struct strbuf *out, const struct recording *rec)
 }
 
 /*
- * A recording may be as it should be and have no call, since nobody called: its table is empty. Return: 0.
+ * A recording may be as it should be and have no call, since nobody called: its table is empty. To explain that is not
+ * possible. Return: 0 or VERDICT_NOTHING, already logged.
  */
 static int say_empty(const struct recording *rec)
 {
@@ -524,9 +526,14 @@ static int say_empty(const struct recording *rec)
 	if (has_seen || rec->config->is_followed)
 		return 0;
 	put_unseen(&text, rec);
-	log_warn("'%s' %s", rec->config->path, strbuf_cstr(&text));
+	if (opts && opts->verb == VERB_EXPLAIN) {
+		log_error("'%s' %s", rec->config->path, strbuf_cstr(&text));
+		log_hint("netfgraph info FILE says what was recorded, and for how long");
+	} else {
+		log_warn("'%s' %s", rec->config->path, strbuf_cstr(&text));
+	}
 	strbuf_release(&text);
-	return 0;
+	return opts && opts->verb == VERB_EXPLAIN ? VERDICT_NOTHING : 0;
 }
 
 static int recording_read(struct recording *rec)

@@ -205,6 +205,7 @@ static int sink_format_finish(struct sink *sink, bool is_failed)
 	return err;
 }
 
+/* A new file has its header when it appears. */
 static int format_begin_file(struct sink *sink)
 {
 	struct output *output = ((struct rowsink *)sink)->output;
@@ -804,6 +805,8 @@ int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 		return sink_stages_new(out, opts, output);
 	if (opts->by >= BY_KEY)
 		return sink_keys_new(out, opts, output);
+	if (opts->verb == VERB_EXPLAIN)
+		return sink_explain_new(out, opts, output);
 	if (opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF)
 		return sink_table_new(out, opts, output);
 	return sink_format_new(out, opts->format, opts->has_columns ? &opts->columns : NULL, opts,

@@ -11,6 +11,7 @@
 #include "format/profile.h"
 #include "format/profile_table.h"
 #include "kernel/comms.h"
+#include "kernel/netstat.h"
 #include "options/opts.h"
 #include "recording/recfile.h"
 #include "recording/recorder.h"
@@ -58,6 +59,8 @@ struct sink_ops {
 	void (*renamed)(struct sink *sink, uint32_t tid);
 	/* Write buffered data. @is_idle: all of it, because nothing more comes soon. Not 0: stop. */
 	int (*flush)(struct sink *sink, bool is_idle);
+	/* What the kernel counted during a live trace; before finish. NULL: it need not be read. */
+	void (*meanwhile)(struct sink *sink, const struct netstat *counted);
 	/* How many events the trace lacks, with and without a known place in it; before finish. Optional. */
 	void (*lost)(struct sink *sink, uint64_t cnt);
 	/* Nothing more comes: write the end. @is_failed: after an error; begin nothing new. Optional. */
@@ -111,6 +114,9 @@ const struct stages_sums *sink_stages_sums(const struct sink *sink);
 
 /* sink_keys_new - a sink that counts rows by what they have: profile --by. Arguments are borrowed. Return: 0 or -errno. */
 int sink_keys_new(struct sink **out, const struct opts *opts, struct output *output);
+
+/* sink_explain_new - a sink that says why calls were slow. Arguments are borrowed. Return: 0 or -ENOMEM. */
+int sink_explain_new(struct sink **out, const struct opts *opts, struct output *output);
 
 /* sink_table_profile - the table, for callers that fill it without rows. */
 struct profile *sink_table_profile(struct sink *sink);

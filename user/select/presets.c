@@ -155,6 +155,16 @@ const struct preset_group preset_main_path[] = {
 };
 const size_t preset_main_path_cnt = sizeof(preset_main_path) / sizeof(preset_main_path[0]);
 
+const char preset_costs[] =
+	"inet_hash_connect __inet_hash_connect inet_csk_get_port udp_lib_get_port "
+	"ip_route_output_flow ip_do_fragment ip6_fragment ip_make_skb __ip_append_data "
+	"nf_conntrack_in nf_nat_inet_fn nft_do_chain ipt_do_table ip6t_do_table "
+	"__cgroup_bpf_run_filter_skb __cgroup_bpf_run_filter_sock_addr tcf_classify "
+	"sch_direct_xmit __qdisc_run neigh_resolve_output __neigh_event_send "
+	"lock_sock_nested release_sock sk_stream_wait_memory sock_alloc_send_pskb "
+	"skb_page_frag_refill tcp_collapse tcp_prune_ofo_queue "
+	"skb_copy_datagram_iter net_rx_action";
+
 const struct preset *preset_find(const char *name)
 {
 	for (size_t i = 0; i < preset_def_cnt; i++) {

@@ -42,6 +42,9 @@ struct preset_group {
 extern const struct preset_group preset_main_path[];
 extern const size_t preset_main_path_cnt;
 
+/* Functions, separated by blanks, whose calls vary: searches, lists of rules, queues, copies, locks. Not all kernels have each. */
+extern const char preset_costs[];
+
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);
 

@@ -531,10 +531,12 @@ static int pass_presets(struct selection *sel)
 static int pass_defaults(struct selection *sel)
 {
 	const struct select_rules *rules = sel->rules;
+	int err;
 
-	if (sel->replaces || rules->start_cnt || rules->preset_cnt)
+	if (sel->replaces || ((rules->start_cnt || rules->preset_cnt) && !rules->with_costs))
 		return 0;
-	return main_path_put(sel);
+	err = main_path_put(sel);
+	return err || !rules->with_costs ? err : names_put(sel, preset_costs, RANK_NEAREST, NULL);
 }
 
 /* A host with more functions of BPF programs than this has most of them off the path of any one packet. */

@@ -37,6 +37,7 @@ struct select_rules {
 	size_t start_cnt;
 	const struct preset *const *presets; /* sets of start functions */
 	size_t preset_cnt;
+	bool with_costs; /* below @starts, also the main path, and where calls are known to lose time */
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
 	enum reach_width width;    /* how much below start functions */
 	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */

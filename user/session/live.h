@@ -14,6 +14,7 @@
 #include "base/privdrop.h"
 #include "format/details.h"
 #include "kernel/comms.h"
+#include "kernel/netstat.h"
 #include "kernel/stacknamer.h"
 #include "options/opts.h"
 #include "report/pipeline.h"
@@ -78,6 +79,8 @@ struct session {
 	struct fd_list cost_progs; /* with which the cost of calls was measured */
 	struct attach *attach;
 	struct overhead overhead;
+	struct netstat counted; /* by the kernel, before tracing began, */
+	bool has_counted;       /* if the sink wants that */
 	struct silence silence; /* when tracing began */
 	struct progwatch progwatch;
 	struct learner learner;   /* empty without --learn */

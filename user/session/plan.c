@@ -160,6 +160,7 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.start_cnt = opts->graph_funcs.cnt,
 		.presets = presets,
 		.preset_cnt = opts->presets.cnt,
+		.with_costs = opts->explains_alone,
 		.callee_depth = opts->callee_depth,
 		.width = width(opts, takes_extras),
 		.extras_by_kprobe = takes_extras,

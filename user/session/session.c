@@ -631,6 +631,25 @@ static void tell_lost(struct session *ses)
 	sink_lost(ses->sink, loss_report_total(&ses->loss_report));
 }
 
+/* The cgroup whose cpu.max counts; NULL: that of the process. */
+static const char *witness_cgroup(const struct session *ses)
+{
+	return ses->scope->target_cnt ? ses->scope->targets[0].path : NULL;
+}
+
+/* Tell the sink what the kernel has counted since count_meanwhile. */
+static void tell_counted(struct session *ses)
+{
+	struct netstat now;
+	struct netstat counted;
+
+	if (!ses->has_counted)
+		return;
+	netstat_read(&now, ses->counted.pid, witness_cgroup(ses));
+	counted = netstat_since(&ses->counted, &now);
+	ses->sink->ops->meanwhile(ses->sink, &counted);
+}
+
 /* After disarming: read what running programs still write, count losses, and end the output. */
 static int drain(struct session *ses)
 {
@@ -648,6 +667,7 @@ static int drain(struct session *ses)
 	if (!finish_err)
 		finish_err = finish_interval(ses);
 	tell_lost(ses);
+	tell_counted(ses);
 	if (!finish_err && ses->sink->ops->finish)
 		finish_err = ses->sink->ops->finish(ses->sink, err != 0);
 	return err ? err : finish_err;
@@ -688,6 +708,38 @@ static int session_begin(struct session *ses)
 	return err;
 }
 
+static void keep_pid(void *ctx, uint32_t pid)
+{
+	uint32_t *first = ctx;
+
+	*first = *first ? *first : pid;
+}
+
+/*
+ * A process of the scope, in whose namespace and cgroup the kernel's own counters are read; 0: this one, as for a command. A
+ * namespace alone has no process that is known to stay in it.
+ */
+static bool find_witness(const struct session *ses, uint32_t *pid)
+{
+	const struct opts *opts = ses->opts;
+	const struct num_list *ids = opts->pids.cnt ? &opts->pids : &opts->tids;
+
+	*pid = ids->cnt ? (uint32_t)ids->items[0] : 0;
+	for (size_t i = 0; !*pid && i < ses->scope->target_cnt; i++)
+		cgroup_pids(&ses->scope->cgroup_host, ses->scope->targets[i].path, keep_pid, pid);
+	/* a cgroup without a process is one that the command will join */
+	return *pid || !ses->scope->netns_cnt;
+}
+
+static void count_meanwhile(struct session *ses)
+{
+	uint32_t pid;
+
+	ses->has_counted = ses->sink->ops->meanwhile && find_witness(ses, &pid);
+	if (ses->has_counted)
+		netstat_read(&ses->counted, pid, witness_cgroup(ses));
+}
+
 static int trace(struct session *ses)
 {
 	uint64_t unread_cnt;
@@ -699,6 +751,7 @@ static int trace(struct session *ses)
 	points_count_missed(&ses->point_links);
 	bpfobj_count_missed(&ses->bpfobj);
 	overhead_begin(&ses->overhead);
+	count_meanwhile(ses);
 	silence_begin(&ses->silence, ses->scope);
 	ses->made.begin_mono_ns = host_time_ns();
 	err = bpfobj_arm(&ses->bpfobj, true);

@@ -211,10 +211,12 @@ static uint64_t count_calls(struct session *ses)
 
 static bool status_has_room(const struct session *ses)
 {
-	const bool is_table = ses->opts->verb == VERB_PROFILE || ses->opts->verb == VERB_LATENCY;
+	const enum opts_verb verb = ses->opts->verb;
+	const bool prints_later =
+		verb == VERB_PROFILE || verb == VERB_LATENCY || verb == VERB_EXPLAIN;
 
 	return tty_is_foreground(STDERR_FILENO) && !ses->has_child &&
-	       (is_table || !ses->sink->file->is_stream);
+	       (prints_later || !ses->sink->file->is_stream);
 }
 
 int status_start(struct session *ses)

@@ -1,0 +1,1185 @@
+/* Causes of slow calls: from calls whose cause is known, to exact figures. */
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "format/causes.h"
+#include "format/explain.h"
+#include "harness.h"
+#include "rows.h"
+
+#define US                   1000ll
+
+#define CHECK_INT(got, want) check_int(__LINE__, (int64_t)(got), (int64_t)(want))
+
+static void check_int(int line, int64_t got, int64_t want)
+{
+	if (got == want)
+		return;
+	printf("line %d: %lld, not %lld\n", line, (long long)got, (long long)want);
+	CHECK(got == want);
+}
+
+static struct slowcalls *sc;
+static struct causes causes;
+
+static void calls_begin(void)
+{
+	CHECK(!slowcalls_new(&sc, false, false));
+}
+BEFORE(calls_begin);
+
+static void calls_free(void)
+{
+	causes_release(&causes);
+	slowcalls_free(sc);
+}
+AFTER(calls_free);
+
+static void put(enum row_kind kind, uint32_t depth, uint64_t at_us, uint64_t took_us,
+		const char *name)
+{
+	const struct row row = call_row(kind, depth, at_us * US, took_us * US, name);
+
+	CHECK(!slowcalls_row(sc, &row));
+}
+
+/* What --graph-opts sleep adds, as a text has it. */
+static void put_note(uint64_t at_us, const char *text)
+{
+	struct row row = call_row(ROW_COMMENT, 1, at_us * US, 0, "");
+
+	row.text = text_from(text);
+	CHECK(!slowcalls_row(sc, &row));
+}
+
+/* The same, and any other tracepoint, as a recording has it. */
+static void put_point(uint64_t at_us, const char *system, const char *name,
+		      const struct value *fields, uint32_t cnt)
+{
+	struct row row = call_row(ROW_POINT, 1, at_us * US, 0, name);
+
+	row.module = text_from(system);
+	row.args = fields;
+	row.arg_cnt = cnt;
+	CHECK(!slowcalls_row(sc, &row));
+}
+
+#define FIELD_US(key, us)                                                                 \
+	{                                                                                 \
+		.name = TEXT(key), .number = us, .kind = VALUE_INT, .form = FORM_UNSIGNED \
+	}
+#define FIELD_TEXT(key, word)                         \
+	{                                             \
+		.name = TEXT(key), .text = TEXT(word) \
+	}
+
+/* A usual call of f: 100 us, 40 of which in g. Return: when the next one may begin. */
+static uint64_t put_usual(uint64_t at_us)
+{
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	put(ROW_LEAF, 1, at_us + 10, 40, "g");
+	put(ROW_RETURN, 0, at_us + 100, 100, "f");
+	return at_us + 1000;
+}
+
+static uint64_t put_usuals(uint64_t at_us, int cnt)
+{
+	while (cnt--)
+		at_us = put_usual(at_us);
+	return at_us;
+}
+
+/* A slow one, which has a note inside and takes so much longer. */
+static uint64_t put_slow(uint64_t at_us, uint64_t more_us, const char *note)
+{
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	put(ROW_LEAF, 1, at_us + 10, 40, "g");
+	if (note)
+		put_note(at_us + 60 + more_us, note);
+	put(ROW_RETURN, 0, at_us + 100 + more_us, 100 + more_us, "f");
+	return at_us + 1000 + more_us;
+}
+
+static void find(uint64_t slower_us)
+{
+	CHECK(!slowcalls_finish(sc));
+	CHECK(slowcalls_start(sc, 0) != NULL);
+	CHECK(!causes_find(&causes, sc, slowcalls_start(sc, 0), slower_us * US));
+}
+
+static const char *name_at(uint32_t name)
+{
+	static char names[4][64];
+	static int at;
+	const struct text text = slowcalls_name(sc, name);
+
+	at = (at + 1) % 4;
+	snprintf(names[at], sizeof(names[at]), "%.*s", (int)text.len, text.ptr);
+	return names[at];
+}
+
+/* Cause @i: its kind and function, and its excess. */
+static void check_cause(size_t i, enum cause_kind kind, const char *func, int64_t excess_us)
+{
+	const struct cause_key *key;
+
+	CHECK(i < causes.cnt);
+	key = slowcalls_cause(sc, causes.items[i].key);
+	CHECK_INT(key->kind, kind);
+	CHECK_STR(name_at(key->func), func);
+	CHECK_INT(causes.items[i].sums.excess_ns, excess_us * (int64_t)US);
+}
+
+/* All of the excess is in the causes, or said to be in none. */
+static void check_whole(void)
+{
+	int64_t sum = causes.unexplained_ns;
+
+	for (size_t i = 0; i < causes.cnt; i++)
+		sum += causes.items[i].sums.excess_ns;
+	CHECK_INT(sum, causes.excess_ns);
+}
+
+#define SLEPT                                                                                       \
+	"slept: us=50000 state=S in=wait_more+0x1/0x20 waker=task waker_comm=a server waker_pid=9 " \
+	"from=send_it+0x2/0x30 queued_us=2000 prev_comm=hog prev_pid=7"
+
+TEST(a_sleep_has_its_function_its_waker_and_the_time_on_the_queue)
+{
+	const struct detail_key *detail;
+	uint64_t at = put_usuals(1000, 19);
+
+	put_usuals(put_slow(at, 50000, SLEPT), 20);
+	find(0);
+	CHECK_INT(causes.slow_cnt, 1);
+	CHECK_INT(causes.usual_ns, 100 * US);
+	CHECK_INT(causes.slow_median_ns, 50100 * US);
+	CHECK_INT(causes.excess_ns, 50000 * US);
+	check_cause(0, CAUSE_ASLEEP, "wait_more", 48000);
+	check_cause(1, CAUSE_QUEUED, "", 2000);
+	check_cause(2, CAUSE_RUNNING, "g", 0);
+	check_cause(3, CAUSE_RUNNING, "f", 0);
+	CHECK_INT(causes.unexplained_ns, 0);
+	check_whole();
+	CHECK_INT(causes.items[0].largest_cnt, 1);
+	detail = slowcalls_detail(sc, causes.items[0].details[0].key);
+	CHECK_STR(name_at(detail->waker), "task");
+	CHECK_STR(name_at(detail->comm), "a server");
+	CHECK_STR(name_at(detail->from), "send_it");
+	detail = slowcalls_detail(sc, causes.items[1].details[0].key);
+	CHECK_STR(name_at(detail->comm), "hog");
+}
+
+TEST(sleeps_in_a_recording_are_those_in_its_text)
+{
+	static const struct value slept[] = {
+		FIELD_US("us", 50000),
+		FIELD_TEXT("state", "D"),
+		FIELD_TEXT("in", "wait_more+1"),
+		FIELD_TEXT("waker", "softirq"),
+		FIELD_TEXT("waker_comm", "swapper/3"),
+		FIELD_US("queued_us", 49000),
+	};
+	static const struct value preempted[] = { FIELD_US("us", 600),
+						  FIELD_TEXT("prev_comm", "hog") };
+	const uint64_t at = put_usuals(1000, 10);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put_point(at + 50000, "sched", "slept", slept, ARRAY_SIZE(slept));
+	put_point(at + 50700, "sched", "preempted", preempted, ARRAY_SIZE(preempted));
+	put(ROW_RETURN, 0, at + 50800, 50800, "f");
+	find(0);
+	CHECK_INT(causes.excess_ns, 50700 * US);
+	check_cause(0, CAUSE_QUEUED, "", 49000);
+	check_cause(1, CAUSE_ASLEEP, "wait_more", 1000);
+	check_cause(2, CAUSE_PREEMPTED, "", 600);
+	check_cause(3, CAUSE_RUNNING, "f", 140);
+	check_cause(4, CAUSE_RUNNING, "g", -40);
+	check_whole();
+	/* which of the idle tasks says nothing */
+	CHECK_INT(slowcalls_detail(sc, causes.items[1].details[0].key)->comm, SLOWCALLS_NONE);
+	CHECK(slowcalls_has_sleeps(sc));
+}
+
+TEST(a_sleep_that_was_not_seen_is_not_known)
+{
+	const uint64_t at = put_usuals(1000, 10);
+
+	put_slow(at, 3000, "sleep_unseen: missing=waking us=2900 in=wait_more+0x1/0x20");
+	find(0);
+	check_cause(0, CAUSE_UNSEEN, "wait_more", 2900);
+	check_cause(1, CAUSE_RUNNING, "f", 100);
+	check_whole();
+}
+
+TEST(more_calls_and_longer_ones_are_told_apart)
+{
+	uint64_t at = put_usuals(1000, 30);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (uint64_t i = 0; i < 10; i++)
+		put(ROW_LEAF, 1, at + 10 + i * 50, 40, "g");
+	put(ROW_LEAF, 1, at + 600, 300, "h");
+	put(ROW_RETURN, 0, at + 1000, 1000, "f");
+	find(0);
+	CHECK_INT(causes.excess_ns, 900 * US);
+	check_cause(0, CAUSE_RUNNING, "g", 360);
+	CHECK_INT(causes.items[0].sums.slow_cnt, 10);
+	CHECK_INT(causes.items[0].sums.usual_cnt, 1);
+	check_cause(1, CAUSE_RUNNING, "h", 300);
+	CHECK_INT(causes.items[1].sums.usual_cnt, 0);
+	check_cause(2, CAUSE_RUNNING, "f", 240);
+	CHECK_INT(causes.items[2].sums.slow_cnt, 1);
+	check_whole();
+}
+
+TEST(the_tree_of_an_interrupt_is_one_cause)
+{
+	uint64_t at = put_usuals(1000, 10);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_ENTRY, 1, at + 10, 0, "handle_softirqs");
+	put(ROW_LEAF, 2, at + 20, 900, "busy");
+	put(ROW_RETURN, 1, at + 1010, 1000, "handle_softirqs");
+	put(ROW_LEAF, 1, at + 1020, 40, "g");
+	put(ROW_RETURN, 0, at + 1100, 1100, "f");
+	find(0);
+	CHECK_INT(causes.excess_ns, 1000 * US);
+	check_cause(0, CAUSE_INTERRUPTED, "handle_softirqs", 1000);
+	CHECK_INT(causes.items[0].sums.slow_cnt, 1);
+	CHECK_STR(name_at(slowcalls_detail(sc, causes.items[0].details[0].key)->from), "busy");
+	CHECK_INT(causes.items[0].details[0].sums.excess_ns, 900 * US);
+	check_whole();
+}
+
+/* In the call itself and in what it calls, by the function that the interrupt begins with. */
+TEST(interrupts_are_one_cause_wherever_they_come)
+{
+	uint64_t at = put_usuals(1000, 10);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_LEAF, 1, at + 10, 400, "hrtimer_interrupt");
+	put(ROW_ENTRY, 1, at + 500, 0, "g");
+	put(ROW_LEAF, 2, at + 510, 300, "hrtimer_interrupt");
+	put(ROW_LEAF, 2, at + 900, 200, "handle_irq_event");
+	put(ROW_RETURN, 1, at + 1440, 940, "g");
+	put(ROW_RETURN, 0, at + 1500, 1500, "f");
+	find(0);
+	check_cause(0, CAUSE_INTERRUPTED, "hrtimer_interrupt", 700);
+	CHECK_INT(causes.items[0].sums.slow_cnt, 2);
+	CHECK_INT(causes.items[0].largest_cnt, 1);
+	check_cause(1, CAUSE_RUNNING, "g", 400);
+	CHECK_INT(causes.items[1].below_ns, 900 * US);
+	check_cause(2, CAUSE_INTERRUPTED, "handle_irq_event", 200);
+	check_whole();
+}
+
+/* Below a start function of a softirq nothing is an interrupt of it, unless a hard one. */
+TEST(a_softirq_is_not_interrupted_by_itself)
+{
+	put(ROW_ENTRY, 0, 1000, 0, "net_rx_action");
+	put(ROW_LEAF, 1, 1010, 40, "__netif_receive_skb_one_core");
+	put(ROW_RETURN, 0, 1100, 100, "net_rx_action");
+	find(1);
+	check_cause(0, CAUSE_RUNNING, "net_rx_action", 60);
+	check_cause(1, CAUSE_RUNNING, "__netif_receive_skb_one_core", 40);
+}
+
+TEST(net_durations_are_compared_where_they_are_known)
+{
+	struct row row = call_row(ROW_RETURN, 0, 2000 * US, 1000 * US, "f");
+
+	put(ROW_ENTRY, 0, 1000, 0, "f");
+	put(ROW_LEAF, 1, 1100, 500, "g");
+	row.net = (struct net_time){ .ns = 700 * US, .cost_ns = 300 * US, .is_known = true };
+	CHECK(!slowcalls_row(sc, &row));
+	find(1);
+	CHECK_INT(causes.excess_ns, 700 * US);
+	check_cause(0, CAUSE_RUNNING, "g", 500);
+	check_cause(1, CAUSE_RUNNING, "f", 200);
+	check_whole();
+}
+
+TEST(events_are_counted_in_slow_calls_and_in_others)
+{
+	static const struct value fields[] = { FIELD_TEXT("location", "drop_it+0x1/0x9"),
+					       FIELD_TEXT("reason", "NO_SOCKET") };
+	uint64_t at = put_usuals(1000, 30);
+
+	for (int i = 0; i < 3; i++) {
+		put(ROW_ENTRY, 0, at, 0, "f");
+		if (i)
+			put_point(at + 10, "skb", "kfree_skb", fields, 2);
+		put(ROW_RETURN, 0, at + 1000, 1000, "f");
+		at += 2000;
+	}
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put_point(at + 10, "skb", "kfree_skb", fields, 2);
+	put(ROW_RETURN, 0, at + 100, 100, "f");
+	find(0);
+	CHECK_INT(causes.slow_cnt, 3);
+	check_cause(causes.cnt - 1, CAUSE_EVENT, "kfree_skb", 0);
+	CHECK_INT(causes.items[causes.cnt - 1].sums.seen_cnt, 2);
+	CHECK_INT(causes.items[causes.cnt - 1].sums.other_seen_cnt, 1);
+	check_whole();
+}
+
+/* ---- which calls are slow ---- */
+
+TEST(at_most_a_tenth_of_the_calls_is_slow)
+{
+	uint64_t at = put_usuals(1000, 60);
+
+	for (uint64_t i = 0; i < 40; i++)
+		at = put_slow(at, 1000 + i, NULL);
+	find(0);
+	CHECK_INT(causes.slow_cnt, 10);
+	CHECK_INT(causes.least_ns, (100 + 1030) * US);
+	check_whole();
+}
+
+TEST(what_the_user_calls_slow_is_slow)
+{
+	uint64_t at = put_usuals(1000, 2);
+
+	at = put_slow(put_slow(at, 1, NULL), 2, NULL);
+	find(101);
+	CHECK_INT(causes.slow_cnt, 2);
+	CHECK_INT(causes.excess_ns, 3 * US);
+	check_cause(0, CAUSE_RUNNING, "f", 3);
+}
+
+TEST(without_others_all_of_a_call_is_excess)
+{
+	put_slow(1000, 50000, SLEPT);
+	find(1);
+	CHECK_INT(causes.slow_cnt, 1);
+	CHECK_INT(causes.usual_ns, 0);
+	CHECK_INT(causes.excess_ns, 50100 * US);
+	check_cause(0, CAUSE_ASLEEP, "wait_more", 48000);
+	check_whole();
+}
+
+TEST(nothing_is_slow_where_calls_differ_little)
+{
+	uint64_t at = put_usuals(1000, 20);
+
+	put_slow(at, 290, NULL);
+	find(0);
+	CHECK_INT(causes.slow_cnt, 0);
+	CHECK_INT(causes.cnt, 0);
+	CHECK_INT(causes.usual_ns, 100 * US);
+}
+
+TEST(of_two_calls_one_is_compared_with_the_other)
+{
+	put_slow(put_usual(1000), 1000, NULL);
+	find(0);
+	CHECK_INT(causes.slow_cnt, 1);
+	CHECK_INT(causes.usual_ns, 100 * US);
+}
+
+/* ---- calls that are not whole ---- */
+
+TEST(calls_without_an_end_are_counted_apart)
+{
+	const struct row lost = { .kind = ROW_LOST, .cpu = 1, .time_ns = 5000 * US, .lost_cnt = 3 };
+	const struct startfunc *start;
+
+	put(ROW_ENTRY, 0, 1000, 0, "f");
+	CHECK(!slowcalls_row(sc, &lost));
+	put_usual(6000);
+	put(ROW_ENTRY, 0, 8000, 0, "f");
+	put(ROW_LEAF, 1, 9000, 500, "g");
+	CHECK(!slowcalls_finish(sc));
+	start = slowcalls_start(sc, 0);
+	CHECK_INT(start->call_cnt, 1);
+	CHECK_INT(start->cut_cnt, 1);
+	CHECK_INT(start->open_cnt, 1);
+	CHECK_INT(start->open_ns, 1500 * US);
+}
+
+TEST(a_trace_without_calls_has_no_start_functions)
+{
+	struct strbuf out = { 0 };
+	struct explain_result result;
+	const struct explain_view view = { .input = "x", .start_max = 3 };
+
+	put_note(1000, SLEPT);
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!slowcalls_start(sc, 0));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK_INT(result.slow_start_cnt, 0);
+	CHECK(!result.most);
+	CHECK_INT(out.len, 0);
+	strbuf_release(&out);
+}
+
+/* Whatever a file says, the parts of a call are its duration. */
+TEST(sleeps_longer_than_their_call_keep_the_sum)
+{
+	uint64_t at = put_usuals(1000, 10);
+
+	put_slow(at, 1000, "slept: us=18446744073709551615 state=S queued_us=18446744073709551615");
+	find(0);
+	CHECK_INT(causes.excess_ns, 1000 * US);
+	check_whole();
+}
+
+TEST(a_call_of_a_million_parts_takes_the_memory_of_its_different_ones)
+{
+	uint64_t at = put_usuals(1000, 10);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (uint64_t i = 0; i < 1000000; i++)
+		put(ROW_LEAF, 1, at + i * 2, 1, i % 2 ? "g" : "h");
+	put(ROW_RETURN, 0, at + 2000000, 2000000, "f");
+	find(0);
+	CHECK_INT(slowcalls_start(sc, 0)->calls[10].part_cnt, 3);
+	check_cause(0, CAUSE_RUNNING, "f", 1000000 - 60);
+	check_cause(1, CAUSE_RUNNING, "h", 500000);
+	check_cause(2, CAUSE_RUNNING, "g", 500000 - 40);
+	check_whole();
+}
+
+/* Without being told what is slow: so many calls, from so long on. */
+static void check_slow(uint64_t cnt, int64_t least_us)
+{
+	find(0);
+	CHECK_INT(causes.slow_cnt, cnt);
+	CHECK_INT(causes.least_ns, least_us * US);
+	check_whole();
+}
+
+/* Two calls of 200 ms, and ten that were disturbed for 1 ms: the two are what is slow. */
+TEST(calls_that_were_hardly_disturbed_are_not_slow)
+{
+	uint64_t at = put_usuals(1000, 120);
+
+	for (int i = 0; i < 12; i++)
+		at = put_slow(at, i % 6 ? 1000 : 200000, NULL);
+	check_slow(2, 200100);
+	CHECK_INT(causes.excess_ns, 400000 * US);
+}
+
+/* Six calls of 70 ms, and ten of up to 5 ms that are longer than all others, too. Without most of the time they are as slow. */
+TEST(calls_much_longer_than_all_others_are_slow_alone)
+{
+	uint64_t at = put_usuals(1000, 300);
+
+	for (int i = 0; i < 16; i++)
+		at = put_slow(at, i % 8 < 3 ? 70000 : 4200 + (uint64_t)i * 50, NULL);
+	check_slow(6, 70100);
+}
+
+/* One call of 100 ms and twenty of 10 ms, and twenty of 1.9 ms: the wider gap leaves the most of what is more below it. */
+TEST(the_gap_that_counts_has_half_above_it)
+{
+	uint64_t at = put_usuals(1000, 1000);
+
+	for (int i = 0; i < 41; i++)
+		at = put_slow(at, !i ? 100000 : i <= 20 ? 10000 : 1900, NULL);
+	check_slow(21, 10100);
+}
+
+TEST(those_that_have_less_than_half_are_not_alone)
+{
+	uint64_t at = put_usuals(1000, 300);
+
+	for (int i = 0; i < 12; i++)
+		at = put_slow(at, i ? 4000 : 20400, NULL);
+	check_slow(12, 4100);
+}
+
+/* Those that have the last twentieth of the excess are not, either; without a gap all others are. */
+TEST(the_slowest_calls_have_nearly_all_of_the_excess)
+{
+	uint64_t at = put_usuals(1000, 200);
+
+	for (int i = 1; i <= 10; i++)
+		at = put_slow(at, (uint64_t)i * 1000, NULL);
+	find(0);
+	CHECK_INT(causes.slow_cnt, 9); /* 10 + 9 + ... + 2 of 55 */
+	check_whole();
+}
+
+/* A call of f: g calls h, and in slow ones h takes longer, and calls k so often. */
+static uint64_t put_deep(uint64_t at_us, uint64_t more_us, int cnt)
+{
+	const uint64_t took_us = 50 + more_us + (uint64_t)cnt * 30;
+
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	put(ROW_ENTRY, 1, at_us + 10, 0, "g");
+	put(ROW_ENTRY, 2, at_us + 20, 0, "h");
+	for (int i = 0; i < cnt; i++)
+		put(ROW_LEAF, 3, at_us + 30 + (uint64_t)i * 30, 30, "k");
+	put(ROW_RETURN, 2, at_us + 20 + took_us, took_us, "h");
+	put(ROW_RETURN, 1, at_us + 30 + took_us, took_us + 20, "g");
+	put(ROW_RETURN, 0, at_us + 40 + took_us, took_us + 40, "f");
+	return at_us + took_us + 1000;
+}
+
+TEST(what_many_functions_share_is_within_one)
+{
+	uint64_t at = 1000;
+
+	for (int i = 0; i < 40; i++)
+		at = put_deep(at, 0, 0);
+	for (int i = 0; i < 2; i++)
+		at = put_deep(at, 3000, 100);
+	find(0);
+	CHECK_INT(causes.running_ns, 2 * 6000 * US);
+	check_cause(0, CAUSE_RUNNING, "k", 2 * 3000);
+	check_cause(1, CAUSE_RUNNING, "h", 2 * 3000);
+	CHECK_STR(name_at(slowcalls_path(sc, causes.within_path)->func), "h");
+	CHECK_INT(causes.within.excess_ns, 2 * 6000 * US);
+	CHECK_INT(causes.within.slow_cnt, 2);
+	CHECK_INT(causes.within.usual_cnt, 1);
+	check_whole();
+}
+
+TEST(a_sleep_is_within_no_function)
+{
+	put_slow(put_usuals(1000, 40), 50000, "slept: us=50000 state=S in=wait queued_us=0");
+	find(0);
+	CHECK_INT(causes.within_path, SLOWCALLS_NONE);
+}
+
+/* ---- what is said ---- */
+
+static void check_said(bool is_json, bool has_sleeps, const char *want)
+{
+	const struct explain_view view = {
+		.input = "x.rec", .start_max = 3, .has_sleeps = has_sleeps, .lost_cnt = 4
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, is_json ? EXPLAIN_JSON : EXPLAIN_TEXT, &out, &result));
+	CHECK_INT(result.slow_start_cnt, 1);
+	CHECK_STR(strbuf_cstr(&out), want);
+	strbuf_release(&out);
+}
+
+static void put_two_slow(void)
+{
+	const uint64_t at = put_usuals(1000, 28);
+
+	put_slow(put_slow(at, 50000, SLEPT), 50200, SLEPT);
+}
+
+TEST(causes_in_words)
+{
+	put_two_slow();
+	check_said(
+		false, true,
+		"2 of 30 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"What a slow call took longer, in the mean:\n"
+		"    48.00 ms   95.8 %  asleep in wait_more (state S), woken by task a server from "
+		"send_it; the most in 2 of 2\n"
+		"     2.00 ms    4.0 %  ready but not running: meanwhile ran hog; the most in 0 of 2\n"
+		"    100.0 us    0.2 %  2 smaller parts\n"
+		"The slowest took 50.30 ms, in task curl-77 on CPU 1 at 0.080000: netfgraph report "
+		"-G f --tid 77 --slower-than 50300us FILE\n");
+}
+
+#define WOKEN_BY(waker)                                                                       \
+	"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=" waker " waker_comm=server " \
+	"waker_pid=9 from=tcp_data_queue+0x2/0x30 queued_us=0"
+
+/* Only the one is the waker; the other was there when an interrupt ended. */
+TEST(whose_softirq_woke_it_is_said)
+{
+	const uint64_t at = put_usuals(1000, 30);
+
+	put_slow(put_slow(at, 50000, WOKEN_BY("own_softirq")), 50000, WOKEN_BY("softirq"));
+	check_said(
+		false, true,
+		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"What a slow call took longer, in the mean:\n"
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server, in its softirq, "
+		"from tcp_data_queue (50 %), a softirq (while server ran) from tcp_data_queue (50 %); "
+		"the most in 2 of 2\n"
+		"      0.0 us    0.0 %  2 smaller parts\n"
+		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.082000: netfgraph report "
+		"-G f --tid 77 --slower-than 50100us FILE\n");
+}
+
+#define DID(ran, queued, faults, asleep, longest, state_in)                      \
+	"waker_did: us=50000 ran_us=" ran " queued_us=" queued " faults=" faults \
+	" asleep_us=" asleep " longest_us=" longest " " state_in
+
+/* A slow call like put_slow, which slept once for each pair of notes. */
+static uint64_t put_slow_did(uint64_t at_us, const char *const notes[], size_t cnt)
+{
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	put(ROW_LEAF, 1, at_us + 10, 40, "g");
+	for (size_t i = 0; i < cnt; i++)
+		put_note(at_us + 60 + 50000 * (i + 1), notes[i]);
+	put(ROW_RETURN, 0, at_us + 50100, 50100, "f");
+	return at_us + 60000;
+}
+
+TEST(what_the_waker_did_is_said_in_the_mean)
+{
+	static const char *const first[] = {
+		WOKEN_BY("own_softirq"),
+		DID("1000", "500", "3", "48500", "48000", "state=S in=hrtimer_nanosleep+0x1/0x9"),
+	};
+	static const char *const second[] = {
+		WOKEN_BY("own_softirq"),
+		DID("40000", "0", "801", "10000", "10000", "state=T in=do_signal_stop+0x1/0x9"),
+	};
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slow_did(at, first, 2);
+	put_slow_did(at, second, 2);
+	check_said(
+		false, true,
+		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"What a slow call took longer, in the mean:\n"
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server, in its softirq, "
+		"from tcp_data_queue; server meanwhile was asleep in hrtimer_nanosleep (state S) 48 %, "
+		"ran 41 % (402 page faults), was stopped in do_signal_stop (state T) 10 %; "
+		"the most in 2 of 2\n"
+		"      0.0 us    0.0 %  2 smaller parts\n"
+		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.091000: netfgraph report "
+		"-G f --tid 77 --slower-than 50100us FILE\n");
+}
+
+/* Sleeps whose waker is not known are not forgotten, and what was not a waker's is nobody's. */
+TEST(of_wakers_only_what_is_known_is_said)
+{
+	static const char *const known[] = {
+		WOKEN_BY("task"),
+		DID("0", "50000", "0", "0", "0", ""),
+	};
+	static const char *const not_known[] = { WOKEN_BY("task") };
+	static const char *const softirq[] = {
+		WOKEN_BY("softirq"),
+		"preempted: us=0 in=g+0x1/0x2",
+		/* its sleep was lost */
+		DID("50000", "0", "0", "0", "0", ""),
+	};
+	uint64_t at = put_usuals(1000, 40);
+
+	at = put_slow_did(at, known, 2);
+	at = put_slow_did(at, not_known, 1);
+	put_slow_did(at, softirq, 3);
+	check_said(
+		false, true,
+		"3 of 43 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"What a slow call took longer, in the mean:\n"
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by task server from "
+		"tcp_data_queue (67 %), a softirq (while server ran) from tcp_data_queue (33 %); "
+		"server meanwhile waited for a CPU 100 %, known of 50 % of the time; the most in 3 of 3\n"
+		"      0.0 us    0.0 %  3 smaller parts\n"
+		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.161000: netfgraph report "
+		"-G f --tid 77 --slower-than 50100us FILE\n");
+	CHECK(!causes_find(&causes, sc, slowcalls_start(sc, 0), 0));
+	check_whole();
+}
+
+/* What stands in the text that explain makes. */
+static void check_has(const struct netstat *counted, const char *want, bool has)
+{
+	const struct explain_view view = {
+		.input = "x", .start_max = 3, .has_sleeps = true, .counted = counted
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	if (!strstr(strbuf_cstr(&out), want) == has)
+		printf("%s", strbuf_cstr(&out));
+	CHECK(!strstr(strbuf_cstr(&out), want) == !has);
+	strbuf_release(&out);
+}
+
+/* A call of f that waits for so long while two tasks have its CPU. Return: when the next one may begin. */
+static uint64_t put_preempted(uint64_t at_us, int x_us, int y_us)
+{
+	char note[64];
+
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	snprintf(note, sizeof(note), "preempted: us=%d prev_comm=x prev_pid=7", x_us);
+	if (x_us)
+		put_note(at_us + 10000, note);
+	snprintf(note, sizeof(note), "preempted: us=%d prev_comm=y prev_pid=8", y_us);
+	if (y_us)
+		put_note(at_us + 20000, note);
+	put(ROW_RETURN, 0, at_us + 30000, (uint64_t)(100 + x_us + y_us), "f");
+	return at_us + 40000;
+}
+
+/* One of both is usual, so that a slow call has more of each than of both together. */
+TEST(parts_of_a_line_are_not_more_than_all_of_it)
+{
+	uint64_t at = 1000;
+
+	for (int i = 0; i < 30; i++)
+		at = put_preempted(at, i % 2 ? 0 : 1000, i % 2 ? 1000 : 0);
+	put_preempted(at, 12000, 4000);
+	find(0);
+	check_cause(0, CAUSE_PREEMPTED, "", 15000);
+	CHECK_INT(causes.items[0].details_ns, 16000 * US);
+	check_has(NULL, "preempted by x (75 %), y (25 %)\n", true);
+}
+
+/* However many different things a waker did, the longest is said, and that it comes last takes nothing from it. */
+TEST(of_many_things_that_the_waker_did_the_longest_are_said)
+{
+	static char texts[12][160];
+	const char *notes[2] = { WOKEN_BY("task"), NULL };
+	uint64_t at = put_usuals(1000, 150);
+
+	for (int i = 0; i < 12; i++) {
+		const int ms = i == 11 ? 40 : 2;
+
+		snprintf(texts[i], sizeof(texts[i]),
+			 "waker_did: us=50000 ran_us=%d queued_us=0 faults=0 asleep_us=%d "
+			 "longest_us=%d state=S in=wait_%d+0x1/0x9",
+			 50000 - ms * 1000, ms * 1000, ms * 1000, i);
+		notes[1] = texts[i];
+		at = put_slow_did(at, notes, 2);
+	}
+	check_has(
+		NULL,
+		"; server meanwhile ran 90 %, was asleep in wait_11 (state S) 7 %, 11 smaller parts 3 %",
+		true);
+}
+
+/* A waker's sleeps of which nothing is known are those of its details, and only of those that are said to be its. */
+TEST(what_is_known_of_a_waker_is_a_part_of_its_sleeps)
+{
+	static const char *const known[] = {
+		WOKEN_BY("task"),
+		DID("0", "50000", "0", "0", "0", ""),
+	};
+	static const char *const beside[] = { WOKEN_BY("softirq") };
+	uint64_t at = put_usuals(1000, 40);
+
+	at = put_slow_did(at, known, 2);
+	put_slow_did(at, beside, 1);
+	check_has(NULL, "server meanwhile waited for a CPU 100 %; the most", true);
+}
+
+/* ---- the slowest call's tree ---- */
+
+/* The tree behind what is said. */
+static void check_tree(const char *want)
+{
+	const struct explain_view view = {
+		.start_max = 3, .has_sleeps = true, .has_trees = true, .cpu_width = 1
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+	const char *tree;
+
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	tree = strstr(strbuf_cstr(&out), "\n\nThe slowest call");
+	CHECK(tree != NULL);
+	CHECK_STR(tree ? tree + 2 : "", want);
+	strbuf_release(&out);
+}
+
+#define TREE_HEADER                                         \
+	"# tracer: function_graph\n#\n"                     \
+	"# CPU  DURATION                  FUNCTION CALLS\n" \
+	"# |     |   |                     |   |   |   |\n"
+
+/* Only the call that slept, what is around it, and the sleep are marked; of two slow calls the slower one is shown. */
+TEST(the_way_to_a_sleep_is_marked)
+{
+	uint64_t at = put_usuals(1000, 40);
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	at = put_slow(at, 50000, SLEPT);
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_LEAF, 1, at + 10, 40, "g");
+	put(ROW_ENTRY, 1, at + 60, 0, "h");
+	put(ROW_ENTRY, 2, at + 61, 0, "i");
+	put_note(at + 50065, SLEPT);
+	put(ROW_RETURN, 2, at + 50070, 50009, "i");
+	put(ROW_LEAF, 2, at + 50071, 4, "g");
+	put(ROW_RETURN, 1, at + 50080, 50020, "h");
+	put_note(at + 50090, "hello");
+	put(ROW_RETURN, 0, at + 50200, 50200, "f");
+	at = put_slow(at + 60000, 49000, SLEPT);
+	check_tree(
+		"The slowest call; <== is the way to its part 'asleep in wait_more (state S)':\n" TREE_HEADER
+		" 1)               |  f() { /* <== */\n"
+		" 1) + 40.000 us   |    g();\n"
+		" 1)               |    h() { /* <== */\n"
+		" 1)               |      i() { /* <== */\n"
+		" 1)               |        /* " SLEPT " <== */\n"
+		" 1) * 50009.00 us |      }\n"
+		" 1)   4.000 us    |      g();\n"
+		" 1) * 50020.00 us |    }\n"
+		" 1)               |    /* hello */\n"
+		" 1) * 50200.00 us |  }\n");
+}
+
+/* Each call of the function that runs longer is marked where that is the cause, and no other place of the same function. */
+TEST(the_way_to_what_runs_is_marked)
+{
+	uint64_t at = 1000;
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	for (int i = 0; i < 30; i++)
+		at = put_deep(at, 0, 0);
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_ENTRY, 1, at + 10, 0, "g");
+	put(ROW_LEAF, 2, at + 20, 4000, "k");
+	put(ROW_LEAF, 2, at + 4100, 4000, "k");
+	put(ROW_RETURN, 1, at + 8200, 8190, "g");
+	put(ROW_LEAF, 1, at + 8300, 5, "k");
+	put(ROW_RETURN, 0, at + 8400, 8400, "f");
+	check_tree("The slowest call; <== is the way to its part 'running in k':\n" TREE_HEADER
+		   " 1)               |  f() { /* <== */\n"
+		   " 1)               |    g() { /* <== */\n"
+		   " 1) # 4000.000 us |      k(); /* <== */\n"
+		   " 1) # 4000.000 us |      k(); /* <== */\n"
+		   " 1) # 8190.000 us |    }\n"
+		   " 1)   5.000 us    |    k();\n"
+		   " 1) # 8400.000 us |  }\n");
+}
+
+/* Calls of several tasks at once have trees of their own, and a call that was cut none. */
+TEST(a_tree_has_the_rows_of_one_call)
+{
+	struct row other = call_row(ROW_ENTRY, 0, 0, 0, "f");
+	uint64_t at = put_usuals(1000, 30);
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	put(ROW_RETURN, 1, at, 5, "g");
+	at += 100;
+	other.task.tid = 78;
+	other.time_ns = (at + 1) * US;
+	put(ROW_ENTRY, 0, at, 0, "f");
+	CHECK(!slowcalls_row(sc, &other));
+	put(ROW_RETURN, 0, at + 900, 900, "f");
+	other.kind = ROW_RETURN;
+	other.time_ns = (at + 5000) * US;
+	other.duration_ns = 4999 * US;
+	CHECK(!slowcalls_row(sc, &other));
+	check_tree("The slowest call; <== is the way to its part 'running in f':\n" TREE_HEADER
+		   " 1)               |  f() { /* <== */\n"
+		   " 1) # 4999.000 us |  }\n");
+}
+
+static void check_page_has(const char *page, const char *want)
+{
+	if (!strstr(page, want))
+		printf("%s", page);
+	CHECK(strstr(page, want));
+}
+
+/* The page opens the calls around the cause alone, and what a trace says is no HTML. */
+TEST(a_page_opens_the_way)
+{
+	const struct explain_view view = { .start_max = 3, .has_sleeps = true, .has_trees = true };
+	struct explain_result result;
+	struct strbuf out = { 0 };
+	uint64_t at = put_usuals(1000, 30);
+	const char *page;
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_ENTRY, 1, at + 10, 0, "g");
+	put(ROW_LEAF, 2, at + 12, 4, "k");
+	put_note(at + 20, "<b>&");
+	put(ROW_RETURN, 1, at + 50, 40, "g");
+	put(ROW_ENTRY, 1, at + 60, 0, "h");
+	put_note(at + 50065, SLEPT);
+	put(ROW_RETURN, 1, at + 50080, 50020, "h");
+	put(ROW_RETURN, 0, at + 50200, 50200, "f");
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_HTML, &out, &result));
+	page = strbuf_cstr(&out);
+	check_page_has(page, "<pre>1 of 31 calls of f was slow: 50.20 ms instead of 100.0 us");
+	check_page_has(page, "<div class=\"tree\"><details open><summary class=\"way\">"
+			     " 1)               |  f() {</summary>"
+			     "<details><summary> 1)               |    g() {</summary>"
+			     "<div> 1)   4.000 us    |      k();</div>");
+	check_page_has(page,
+		       "/* &lt;b&gt;&amp; */</div><div> 1) + 40.000 us   |    }</div></details>"
+		       "<details open><summary class=\"way\"> 1)               |    h() {</summary>"
+		       "<div class=\"way\"> 1)               |      /* slept: ");
+	check_page_has(page,
+		       "|    }</div></details><div> 1) * 50200.00 us |  }</div></details></div>\n"
+		       "</body></html>\n");
+	strbuf_release(&out);
+}
+
+/* A tree of a million rows keeps the first ones. */
+TEST(a_tree_has_a_limit)
+{
+	struct slowtree *tree;
+	uint64_t at = put_usuals(1000, 10);
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (uint64_t i = 0; i < 1000000; i++)
+		put(ROW_LEAF, 1, at + i * 2, 1, "g");
+	put(ROW_RETURN, 0, at + 2000000, 2000000, "f");
+	CHECK(!slowcalls_finish(sc));
+	tree = slowcalls_tree(sc, slowcalls_start(sc, 0));
+	CHECK_INT(tree->cnt, SLOWTREE_ROWS_MAX);
+	CHECK_INT(tree->left_out_cnt, 1000002 - SLOWTREE_ROWS_MAX);
+}
+
+/* A call of f, of which a part is in a function that only slow calls have, and with time off the CPU. */
+static void put_more(const char *func, uint64_t func_us, const char *note)
+{
+	const uint64_t at = put_usuals(1000, 30);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_ENTRY, 1, at + 10, 0, func);
+	put(ROW_LEAF, 2, at + 11, func_us - 1, "dev_queue_xmit");
+	put(ROW_RETURN, 1, at + 10 + func_us, func_us, func);
+	if (note)
+		put_note(at + 40000, note);
+	put(ROW_RETURN, 0, at + 50100, 50100, "f");
+}
+
+TEST(what_is_called_counts_with_what_it_calls)
+{
+	put_more("ip_do_fragment", 30000, NULL);
+	check_has(NULL, "Likely: packets were longer than the MTU", true);
+}
+
+TEST(what_has_hardly_any_time_is_no_reason)
+{
+	put_more("ip_do_fragment", 4000, NULL);
+	check_has(NULL, "Likely:", false);
+}
+
+TEST(how_much_makes_likely_is_said_of_each_function)
+{
+	put_more("__neigh_event_send", 8000, NULL);
+	check_has(NULL, "Likely:", false);
+}
+
+TEST(a_neighbour_that_is_asked_takes_much)
+{
+	put_more("__neigh_event_send", 14000, NULL);
+	check_has(NULL, "Likely: the neighbour's address was not known yet.", true);
+}
+
+TEST(who_is_preempted_does_not_run_longer)
+{
+	put_more("ip_do_fragment", 20000, "preempted: us=29000 prev_comm=hog prev_pid=7");
+	check_has(NULL, "Likely:", false);
+}
+
+TEST(preemption_by_netfgraph_itself_is_no_reason)
+{
+	put_more("ip_do_fragment", 4000, "preempted: us=45000 prev_comm=netfgraph prev_pid=7");
+	check_has(NULL, "Likely: packets were longer than the MTU", true);
+}
+
+/* Counts of a damaged recording stop at their limit. */
+TEST(counts_do_not_wrap)
+{
+	static const char *const notes[] = {
+		WOKEN_BY("task"),
+		DID("50000", "0", "4294967295", "0", "0", ""),
+		WOKEN_BY("task"),
+		DID("50000", "0", "4294967295", "0", "0", ""),
+	};
+
+	put_slow_did(put_usuals(1000, 30), notes, 4);
+	check_has(NULL, "(4294967295 page faults)", true);
+}
+
+/* The places of one start function are not searched in those of all. */
+TEST(a_chain_of_places_beside_many_others)
+{
+	char name[16];
+	uint64_t at = put_usuals(1000, 30);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (uint32_t i = 0; i < 60; i++) {
+		snprintf(name, sizeof(name), "deep_%u", i);
+		put(ROW_ENTRY, i + 1, at + i, 0, name);
+	}
+	for (uint32_t i = 60; i--;) {
+		snprintf(name, sizeof(name), "deep_%u", i);
+		put(ROW_RETURN, i + 1, at + 50060 - i, 50060 - 2 * i, name);
+	}
+	put(ROW_RETURN, 0, at + 50100, 50100, "f");
+	find(0);
+	CHECK_STR(name_at(slowcalls_path(sc, causes.within_path)->func), "deep_59");
+	check_whole();
+}
+
+TEST(what_the_waker_did_as_json)
+{
+	static const char *const notes[] = {
+		WOKEN_BY("own_softirq"),
+		DID("1000", "500", "3", "48500", "48000", "state=S in=hrtimer_nanosleep+0x1/0x9"),
+	};
+	const struct explain_view view = { .start_max = 3, .has_sleeps = true };
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	put_slow_did(put_usuals(1000, 30), notes, 2);
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "\"from\":\"tcp_data_queue\",\"waker_did\":{\"asleep\":["
+		     "{\"func\":\"hrtimer_nanosleep\",\"state\":\"S\",\"ns\":48000000},"
+		     "{\"func\":null,\"state\":null,\"ns\":500000}],"
+		     "\"queued_ns\":500000,\"ran_ns\":1000000,\"not_known_ns\":0,"
+		     "\"faults\":3}}]"));
+	strbuf_release(&out);
+}
+
+TEST(without_sleeps_nothing_is_said_to_run)
+{
+	uint64_t at = put_usuals(1000, 10);
+
+	put_slow(at, 1000, NULL);
+	check_said(
+		false, false,
+		"1 of 11 calls of f was slow: 1.10 ms instead of 100.0 us (medians).\n"
+		"     1.00 ms  100.0 %  running or asleep in f, not called more often\n"
+		"      0.0 us    0.0 %  1 smaller part\n"
+		"The slowest took 1.10 ms, in task curl-77 on CPU 1 at 0.011000: netfgraph report "
+		"-G f --tid 77 --slower-than 1100us FILE\n"
+		"Not known: sleeps; netfgraph record --graph-opts sleep keeps them.\n");
+}
+
+TEST(causes_as_json)
+{
+	put_two_slow();
+	check_said(
+		true, true,
+		"{\"schema\":1,\"file\":\"x.rec\",\"has_sleeps\":true,\"lost_events\":4,\"functions\":["
+		"{\"func\":\"f\",\"module\":null,\"calls\":30,\"slow_calls\":2,"
+		"\"slower_than_ns\":null,\"slow_at_least_ns\":50100000,\"slow_median_ns\":50100000,"
+		"\"usual_median_ns\":100000,\"excess_ns\":100200000,\"causes\":["
+		"{\"kind\":\"asleep\",\"func\":\"wait_more\",\"module\":null,\"state\":\"S\","
+		"\"excess_ns\":96000000,\"excess_percent\":95.8,\"slow_ns\":96000000,"
+		"\"usual_ns\":0,\"slow_count\":2,\"usual_count\":0,\"slow_calls_with\":2,"
+		"\"slow_calls_most\":2,\"details\":[{\"excess_ns\":96000000,\"waker\":\"task\","
+		"\"waker_comm\":\"a server\",\"from\":\"send_it\",\"waker_did\":null}]},"
+		"{\"kind\":\"queued\",\"excess_ns\":4000000,\"excess_percent\":4.0,"
+		"\"slow_ns\":4000000,\"usual_ns\":0,\"slow_count\":2,\"usual_count\":0,"
+		"\"slow_calls_with\":2,\"slow_calls_most\":0,"
+		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\"}]}],"
+		"\"smaller_parts\":2,\"smaller_ns\":200000,\"not_explained_ns\":0,\"running_within\":null,\"likely\":[],\"events\":[],"
+		"\"slowest\":{\"duration_ns\":50300000,\"time_ns\":80000000,\"tid\":77,"
+		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0}],\"meanwhile\":null}\n");
+}
+
+/* The end of what is said of a live trace. */
+static void check_end(bool is_json, const struct netstat *counted, const char *want)
+{
+	const struct explain_view view = { .start_max = 3, .has_sleeps = true, .counted = counted };
+	struct explain_result result;
+	struct strbuf out = { 0 };
+	size_t want_len = strlen(want);
+
+	CHECK(!explain_put(sc, &view, is_json ? EXPLAIN_JSON : EXPLAIN_TEXT, &out, &result));
+	strbuf_char(&out, '\0');
+	CHECK(out.len > want_len && !strcmp(out.ptr + out.len - 1 - want_len, want));
+	strbuf_release(&out);
+}
+
+/* What a recorder waited for is slow, if calls were: the shortest limit that the function has. */
+TEST(what_a_recorder_waited_for_is_slow)
+{
+	static const struct slow_limit limits[] = { { "f", 30000 * US },
+						    { "g*", 1 * US },
+						    { "?", 20000 * US } };
+	struct explain_view view = {
+		.input = "x", .start_max = 3, .limits = limits, .limit_cnt = ARRAY_SIZE(limits)
+	};
+	const uint64_t at = put_slow(put_slow(put_usuals(1000, 28), 19000, NULL), 29900, NULL);
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	put_slow(at, 50000, NULL);
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "2 of 31 calls of f were slow: 30.00 ms instead of 100.0 us"));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "\nSlow is what took 20.00 ms or longer, as the recorder's"));
+	strbuf_reset(&out);
+	view.slower_ns = 10000 * US;
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(strstr(strbuf_cstr(&out), "3 of 31 calls of f were slow"));
+	CHECK(!strstr(strbuf_cstr(&out), "Slow is what took"));
+	strbuf_release(&out);
+}
+
+/* It waited for a call that has not returned. */
+TEST(what_no_call_reaches_is_no_limit)
+{
+	static const struct slow_limit limits[] = { { "f", 60000 * US } };
+	const struct explain_view view = {
+		.input = "x", .start_max = 3, .limits = limits, .limit_cnt = 1
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	put_slow(put_usuals(1000, 30), 50000, NULL);
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
+	CHECK(strstr(strbuf_cstr(&out), "\"slow_calls\":1,\"slower_than_ns\":null,"));
+	strbuf_release(&out);
+}
+
+TEST(counters_stand_behind_the_causes)
+{
+	struct netstat counted = { .has_net = true, .pid = 12 };
+
+	put_two_slow();
+	CHECK(!slowcalls_finish(sc));
+	check_end(false, &counted, "in task curl-77 on CPU 1 at 0.080000.\n");
+	check_end(true, &counted, "\"meanwhile\":{\"throttled_ns\":0,\"throttled_periods\":0}}\n");
+	counted.throttled_us = 1500;
+	counted.throttled_cnt = 1;
+	check_end(
+		false, &counted,
+		" at 0.080000.\n\n"
+		"Meanwhile the cgroup, or one above it, waited for its cpu.max 1.50 ms in all, in 1 period.\n");
+	counted.values[0] = 1;
+	counted.values[1] = 2;
+	check_end(
+		false, &counted,
+		" at 0.080000.\n\n"
+		"Counted meanwhile for all tasks of the network namespace of process 12: "
+		"1 segment sent again (TcpRetransSegs), "
+		"2 SYNs or SYN-ACKs sent again (TcpExtTCPSynRetrans).\n"
+		"Meanwhile the cgroup, or one above it, waited for its cpu.max 1.50 ms in all, in 1 period.\n");
+	counted.pid = 0;
+	counted.throttled_us = 0;
+	check_end(false, &counted,
+		  "Counted meanwhile for all tasks of netfgraph's network namespace: "
+		  "1 segment sent again (TcpRetransSegs), "
+		  "2 SYNs or SYN-ACKs sent again (TcpExtTCPSynRetrans).\n");
+	check_end(true, &counted,
+		  "\"meanwhile\":{\"throttled_ns\":0,\"throttled_periods\":1,\"TcpRetransSegs\":1,"
+		  "\"TcpExtTCPSynRetrans\":2}}\n");
+	counted.has_net = false; /* the process has ended */
+	check_end(false, &counted, " at 0.080000.\n");
+}
+
+TEST(lengths_have_the_unit_that_suits_them)
+{
+	struct strbuf out = { 0 };
+
+	for (int64_t ns = 1234; ns < 2000000000000; ns *= 1000) {
+		span_put(&out, ns);
+		strbuf_char(&out, ';');
+	}
+	span_put(&out, -1500000);
+	CHECK_STR(strbuf_cstr(&out), "1.2 us;1.23 ms;1.234 s;1234.000 s;-1.50 ms");
+	strbuf_release(&out);
+}

@@ -1,0 +1,1151 @@
+/* Causes of slow calls, for people and for programs. */
+#include "format/explain.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleantext.h"
+#include "base/json.h"
+#include "base/parse.h"
+#include "base/percent.h"
+#include "base/vec.h"
+#include "format/causes.h"
+#include "format/likely.h"
+#include "format/slowpage.h"
+
+/* A cause is named if it has a hundredth of the excess, and is not behind so many others. */
+#define CAUSES_SHOWN_MAX 8
+#define EVENTS_SHOWN_MAX 5
+
+struct explain {
+	struct slowcalls *sc;
+	const struct explain_view *view;
+	const struct causes *causes;
+	struct strbuf *out;
+	uint64_t slower_ns; /* 0: the rule of causes.h */
+	size_t shown_cnt;   /* of causes->items, from the first on */
+	size_t timed_cnt;   /* of causes->items: those before events */
+	int64_t rest_ns;    /* the excess of those not shown */
+};
+
+void span_put(struct strbuf *out, int64_t ns)
+{
+	const double value = (double)ns;
+	const double size = value < 0 ? -value : value;
+
+	if (size < 999950)
+		strbuf_printf(out, "%.1f us", value / 1e3);
+	else if (size < 999995000)
+		strbuf_printf(out, "%.2f ms", value / 1e6);
+	else
+		strbuf_printf(out, "%.3f s", value / 1e9);
+}
+
+static const struct cause_key *key_of(const struct explain *ex, const struct cause *cause)
+{
+	return slowcalls_cause(ex->sc, cause->key);
+}
+
+static void explain_begin(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+
+	for (size_t i = 0; i < causes->cnt; i++)
+		ex->timed_cnt += key_of(ex, &causes->items[i])->kind != CAUSE_EVENT;
+	while (ex->shown_cnt < ex->timed_cnt && ex->shown_cnt < CAUSES_SHOWN_MAX &&
+	       causes->items[ex->shown_cnt].sums.excess_ns > 0 &&
+	       causes->items[ex->shown_cnt].sums.excess_ns >= causes->excess_ns / 100)
+		ex->shown_cnt++;
+	for (size_t i = ex->shown_cnt; i < ex->timed_cnt; i++)
+		sum_add(&ex->rest_ns, causes->items[i].sums.excess_ns);
+}
+
+static double percent(const struct explain *ex, int64_t ns)
+{
+	return ex->causes->excess_ns > 0 ? 100.0 * (double)ns / (double)ex->causes->excess_ns : 0;
+}
+
+/* ---- text ---- */
+
+static void put_name(struct explain *ex, uint32_t name)
+{
+	const struct text text = slowcalls_name(ex->sc, name);
+
+	if (text.len)
+		clean_add(ex->out, text.ptr, text.len, CLEAN_WORD);
+	else
+		strbuf_str(ex->out, "?");
+}
+
+static bool name_is(const struct explain *ex, uint32_t name, const char *word)
+{
+	return text_equal(slowcalls_name(ex->sc, name), text_from(word));
+}
+
+static void put_state(struct explain *ex, uint32_t state)
+{
+	if (state == SLOWCALLS_NONE)
+		return;
+	strbuf_str(ex->out, " (state ");
+	put_name(ex, state);
+	strbuf_char(ex->out, ')');
+}
+
+static bool is_timer(const struct explain *ex, uint32_t from)
+{
+	return name_is(ex, from, "hrtimer_wakeup") || name_is(ex, from, "process_timeout");
+}
+
+static void put_waker(struct explain *ex, const struct detail_key *detail)
+{
+	const bool is_own = name_is(ex, detail->waker, "own_softirq");
+	const bool is_task = name_is(ex, detail->waker, "task");
+
+	if (is_timer(ex, detail->from)) {
+		strbuf_str(ex->out, "a timer (");
+		put_name(ex, detail->from);
+		strbuf_char(ex->out, ')');
+		return;
+	}
+	strbuf_str(ex->out, is_task ? "task " : is_own ? "" : "a ");
+	put_name(ex, is_task || is_own ? detail->comm : detail->waker);
+	if (is_own) {
+		strbuf_str(ex->out, ", in its softirq,");
+	} else if (!is_task && detail->comm != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " (while ");
+		put_name(ex, detail->comm);
+		strbuf_str(ex->out, " ran)");
+	}
+	if (detail->from != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " from ");
+		put_name(ex, detail->from);
+	}
+}
+
+static void put_one_detail(struct explain *ex, uint32_t kind, const struct detail_key *detail)
+{
+	if (kind == CAUSE_ASLEEP)
+		put_waker(ex, detail);
+	else if (kind == CAUSE_INTERRUPTED)
+		put_name(ex, detail->from);
+	else if (detail->comm == SLOWCALLS_NONE)
+		strbuf_str(ex->out, "the idle task");
+	else
+		put_name(ex, detail->comm);
+}
+
+static bool has_details(uint32_t kind)
+{
+	return kind == CAUSE_ASLEEP || kind == CAUSE_QUEUED || kind == CAUSE_PREEMPTED ||
+	       kind == CAUSE_INTERRUPTED;
+}
+
+/* The details of a cause, with their parts of all of them if the first one is not nearly all. */
+static void put_details(struct explain *ex, const struct cause *cause)
+{
+	static const char *const words[CAUSE_KIND_CNT] = {
+		[CAUSE_ASLEEP] = ", woken by ",
+		[CAUSE_QUEUED] = ": meanwhile ran ",
+		[CAUSE_PREEMPTED] = " by ",
+		[CAUSE_INTERRUPTED] = ", in ",
+	};
+	const uint32_t kind = key_of(ex, cause)->kind;
+	const int64_t all_ns = cause->details_ns > cause->sums.excess_ns ? cause->details_ns
+									 : cause->sums.excess_ns;
+	unsigned int percents[CAUSE_DETAILS_MAX];
+	int64_t parts[CAUSE_DETAILS_MAX];
+	uint32_t cnt = 0;
+
+	if (!has_details(kind))
+		return;
+	for (; cnt < cause->detail_cnt; cnt++) {
+		parts[cnt] = cause->details[cnt].sums.excess_ns;
+		if (parts[cnt] < 0)
+			parts[cnt] = 0;
+		if (cnt && parts[cnt] < all_ns / 20)
+			break;
+	}
+	percents_make(percents, parts, cnt, all_ns);
+	/* an interrupt without a traced function in it */
+	if (kind == CAUSE_INTERRUPTED && parts[0] > all_ns / 20 * 19 &&
+	    slowcalls_detail(ex->sc, cause->details[0].key)->from == key_of(ex, cause)->func)
+		return;
+	for (uint32_t i = 0; i < cnt; i++) {
+		strbuf_str(ex->out, i ? ", " : words[kind]);
+		put_one_detail(ex, kind, slowcalls_detail(ex->sc, cause->details[i].key));
+		if (parts[i] > all_ns / 20 * 19)
+			break;
+		strbuf_printf(ex->out, " (%u %%)", percents[i]);
+	}
+}
+
+static bool is_doer(const struct explain *ex, const struct detail_key *detail)
+{
+	return name_is(ex, detail->waker, "task") || name_is(ex, detail->waker, "own_softirq");
+}
+
+#define DIDS_SHOWN_MAX 8
+
+/*
+ * What a task of the name @comm did in the sleeps that are among the details of @cause; @comm: NULL: all tasks. Return: how long
+ * these sleeps were.
+ */
+static int64_t dids_make(struct explain *ex, struct dids *dids, const struct cause *cause,
+			 const uint32_t *comm)
+{
+	int64_t slept_ns = 0;
+
+	*dids = (struct dids){ 0 };
+	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
+		const struct cause_detail *detail = &cause->details[i];
+		const struct detail_key *key = slowcalls_detail(ex->sc, detail->key);
+
+		if (comm && (key->comm != *comm || !is_doer(ex, key)))
+			continue;
+		sum_add(&slept_ns, detail->sums.slow_ns);
+		ex->out->failed |= dids_add(dids, ex->sc, ex->causes, detail->key) != 0;
+	}
+	dids_sort(dids);
+	return slept_ns;
+}
+
+static void put_did(struct explain *ex, const struct dids *dids, const struct did *did,
+		    unsigned int percent)
+{
+	const uint64_t fault_cnt = dids->fault_cnt / ex->causes->slow_cnt;
+	const bool is_stop = name_is(ex, did->state, "T");
+
+	if (did->kind == CAUSE_WAKER_RAN)
+		strbuf_str(ex->out, "ran");
+	else if (did->kind == CAUSE_WAKER_QUEUED)
+		strbuf_str(ex->out, "waited for a CPU");
+	else if (did->func == SLOWCALLS_NONE)
+		strbuf_str(ex->out, "was asleep elsewhere");
+	else
+		strbuf_str(ex->out, is_stop ? "was stopped in " : "was asleep in ");
+	if (did->func != SLOWCALLS_NONE)
+		put_name(ex, did->func);
+	put_state(ex, did->state);
+	strbuf_printf(ex->out, " %u %%", percent);
+	if (did->kind == CAUSE_WAKER_RAN && fault_cnt)
+		strbuf_printf(ex->out, " (%" PRIu64 " page %s)", fault_cnt,
+			      plural(fault_cnt, "fault", "faults"));
+}
+
+/* The longest, and what the others are together. */
+static void put_dids(struct explain *ex, const struct dids *dids)
+{
+	unsigned int percents[DIDS_SHOWN_MAX + 1];
+	int64_t parts[DIDS_SHOWN_MAX + 1];
+	bool has_rest;
+	size_t cnt = 0;
+
+	for (; cnt < dids->cnt && cnt < DIDS_SHOWN_MAX; cnt++) {
+		parts[cnt] = dids->items[cnt].ns;
+		if (cnt && parts[cnt] < dids->known_ns / 100)
+			break;
+	}
+	parts[cnt] = 0;
+	for (size_t i = cnt; i < dids->cnt; i++)
+		sum_add(&parts[cnt], dids->items[i].ns);
+	has_rest = parts[cnt] > dids->known_ns / 100;
+	percents_make(percents, parts, cnt + has_rest, dids->known_ns);
+	for (size_t i = 0; i < cnt; i++) {
+		strbuf_str(ex->out, i ? ", " : "");
+		put_did(ex, dids, &dids->items[i], percents[i]);
+	}
+	if (has_rest)
+		strbuf_printf(ex->out, ", %zu smaller %s %u %%", dids->cnt - cnt,
+			      plural(dids->cnt - cnt, "part", "parts"), percents[cnt]);
+}
+
+/* "; server meanwhile was asleep in hrtimer_nanosleep (state S) 96 %, ran 3 %", once for each waker. */
+static void put_doings(struct explain *ex, const struct cause *cause)
+{
+	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
+		const uint32_t comm = slowcalls_detail(ex->sc, cause->details[i].key)->comm;
+		int64_t slept_ns;
+		struct dids dids;
+		bool is_again = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			is_again |= slowcalls_detail(ex->sc, cause->details[k].key)->comm == comm;
+		if (is_again)
+			continue;
+		slept_ns = dids_make(ex, &dids, cause, &comm);
+		/* details are named from a twentieth of the cause on */
+		if (slept_ns >= cause->sums.slow_ns / 20 && dids.known_ns > 0) {
+			strbuf_str(ex->out, "; ");
+			put_name(ex, comm);
+			strbuf_str(ex->out, " meanwhile ");
+			put_dids(ex, &dids);
+			if ((double)dids.known_ns < 0.95 * (double)slept_ns) {
+				strbuf_printf(ex->out, ", known of %.0f %% of the time",
+					      100.0 * (double)dids.known_ns / (double)slept_ns);
+			}
+		}
+		free(dids.items);
+	}
+}
+
+/* By more calls of the function at @path (SLOWCALLS_NONE: wherever it is called), or by longer ones. */
+static void put_calls(struct explain *ex, uint32_t path, const struct cause_sums *sums)
+{
+	const double slow = (double)sums->slow_cnt / (double)ex->causes->slow_cnt;
+	const uint32_t parent =
+		path == SLOWCALLS_NONE ? path : slowcalls_path(ex->sc, path)->parent;
+
+	if (parent != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " below ");
+		put_name(ex, slowcalls_path(ex->sc, parent)->func);
+	}
+	if (!ex->causes->usual_ns)
+		strbuf_printf(ex->out, ", %.4g %s", slow, slow == 1 ? "call" : "calls");
+	else if (!sums->usual_cnt)
+		strbuf_printf(ex->out, ", %.4g %s instead of none", slow,
+			      slow == 1 ? "call" : "calls");
+	else if (slow >= 1.5 * (double)sums->usual_cnt)
+		strbuf_printf(ex->out, ", %.4g calls instead of %" PRIu64, slow, sums->usual_cnt);
+	else
+		strbuf_str(ex->out, ", not called more often");
+}
+
+static void put_cause_name(struct explain *ex, const struct cause *cause)
+{
+	static const char *const words[CAUSE_KIND_CNT] = {
+		[CAUSE_ASLEEP] = "asleep in ",
+		[CAUSE_QUEUED] = "ready but not running",
+		[CAUSE_PREEMPTED] = "preempted",
+		[CAUSE_UNSEEN] = "without the CPU, why was not seen, in ",
+		[CAUSE_INTERRUPTED] = "in interrupts: ",
+		[CAUSE_RUNNING] = "running in ",
+	};
+	const struct cause_key *key = key_of(ex, cause);
+	const bool is_unknown = key->kind == CAUSE_RUNNING && !ex->view->has_sleeps;
+
+	strbuf_str(ex->out, is_unknown ? "running or asleep in " : words[key->kind]);
+	if (key->kind != CAUSE_QUEUED && key->kind != CAUSE_PREEMPTED)
+		put_name(ex, key->func);
+	put_state(ex, key->state);
+}
+
+static void put_cause_words(struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = key_of(ex, cause);
+
+	put_cause_name(ex, cause);
+	put_details(ex, cause);
+	if (key->kind == CAUSE_ASLEEP)
+		put_doings(ex, cause);
+	if (key->kind == CAUSE_RUNNING || key->kind == CAUSE_INTERRUPTED)
+		put_calls(ex, key->path, &cause->sums);
+	if (ex->causes->slow_cnt > 1)
+		strbuf_printf(ex->out, "; the most in %" PRIu64 " of %zu", cause->largest_cnt,
+			      ex->causes->slow_cnt);
+	strbuf_char(ex->out, '\n');
+}
+
+/* "  50.11 ms  99.8 %  ": of one slow call, so that it can be compared with its duration. */
+static void put_amount(struct explain *ex, int64_t ns)
+{
+	struct strbuf span = { 0 };
+
+	span_put(&span, ns / (int64_t)ex->causes->slow_cnt);
+	strbuf_printf(ex->out, "%12s %6.1f %%  ", strbuf_cstr(&span), percent(ex, ns));
+	ex->out->failed |= !strbuf_ok(&span);
+	strbuf_release(&span);
+}
+
+static void put_first_line(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	const bool is_one = causes->slow_cnt == 1;
+
+	strbuf_printf(ex->out, "%zu of %zu %s of ", causes->slow_cnt, causes->start->call_cnt,
+		      plural(causes->start->call_cnt, "call", "calls"));
+	put_name(ex, causes->start->func);
+	strbuf_printf(ex->out, " %s slow: ", is_one ? "was" : "were");
+	span_put(ex->out, causes->slow_median_ns);
+	if (causes->usual_ns) {
+		strbuf_str(ex->out, " instead of ");
+		span_put(ex->out, causes->usual_ns);
+		strbuf_str(ex->out, " (medians)");
+	}
+	strbuf_str(ex->out, ".\n");
+	if (ex->slower_ns != ex->view->slower_ns) {
+		strbuf_str(ex->out, "Slow is what took ");
+		span_put(ex->out, (int64_t)ex->slower_ns);
+		strbuf_str(ex->out, " or longer, as the recorder's --when says.\n");
+	}
+}
+
+static void put_causes(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	const size_t rest_cnt = ex->timed_cnt - ex->shown_cnt;
+
+	if (causes->slow_cnt > 1)
+		strbuf_printf(ex->out, "What a slow call took %s, in the mean:\n",
+			      causes->usual_ns ? "longer" : "all in all");
+	for (size_t i = 0; i < ex->shown_cnt; i++) {
+		put_amount(ex, causes->items[i].sums.excess_ns);
+		put_cause_words(ex, &causes->items[i]);
+	}
+	if (rest_cnt) {
+		put_amount(ex, ex->rest_ns);
+		strbuf_printf(ex->out, "%zu smaller %s\n", rest_cnt,
+			      plural(rest_cnt, "part", "parts"));
+	}
+	if (causes->unexplained_ns) {
+		put_amount(ex, causes->unexplained_ns);
+		strbuf_str(ex->out, "not explained\n");
+	}
+}
+
+/* Whether a line of the causes has said it already. */
+static bool is_within_said(const struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+
+	for (size_t i = 0; i < ex->shown_cnt; i++) {
+		const struct cause *cause = &causes->items[i];
+
+		if (key_of(ex, cause)->kind == CAUSE_RUNNING &&
+		    key_of(ex, cause)->path == causes->within_path)
+			return cause->sums.excess_ns / 9 >= causes->within.excess_ns / 10;
+	}
+	return false;
+}
+
+static bool has_within(const struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+
+	return causes->within_path != SLOWCALLS_NONE &&
+	       causes->running_ns / 10 >= causes->excess_ns / 100;
+}
+
+/* Excess that many functions share has a place in common. */
+static void put_within(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	const uint32_t path = causes->within_path;
+
+	if (!has_within(ex) || is_within_said(ex))
+		return;
+	/* more than all, if elsewhere slow calls run shorter */
+	strbuf_printf(ex->out, "Of running, %.0f %% is in ",
+		      causes->within.excess_ns < causes->running_ns
+			      ? 100.0 * (double)causes->within.excess_ns /
+					(double)causes->running_ns
+			      : 100.0);
+	put_name(ex, slowcalls_path(ex->sc, path)->func);
+	strbuf_str(ex->out, " with all that it calls");
+	put_calls(ex, path, &causes->within);
+	strbuf_str(ex->out, ".\n");
+}
+
+/* How much more often slow calls have it, from -1 to 1. */
+static double more_often(const struct explain *ex, const struct cause *cause)
+{
+	const double slow_cnt = (double)ex->causes->slow_cnt;
+	const double other_cnt = (double)(ex->causes->start->call_cnt - ex->causes->slow_cnt);
+	const double others = other_cnt > 0 ? (double)cause->sums.other_seen_cnt / other_cnt : 0;
+
+	if (other_cnt <= 0) /* nothing to compare with makes nothing likely */
+		return 0.49 * (double)cause->sums.seen_cnt / slow_cnt;
+	return (double)cause->sums.seen_cnt / slow_cnt - others;
+}
+
+/* On a busy CPU netfgraph itself gets between, which is no reason of the calls. */
+static bool is_by_netfgraph(const struct explain *ex, const struct cause *cause)
+{
+	return key_of(ex, cause)->kind == CAUSE_PREEMPTED && cause->detail_cnt &&
+	       name_is(ex, slowcalls_detail(ex->sc, cause->details[0].key)->comm, "netfgraph");
+}
+
+/*
+ * Calls run longer because of a function that others do not call, or that takes long whoever calls it, if it has a tenth of
+ * @excess_ns or more, with what it calls and the interrupts inside.
+ */
+static size_t find_called(const struct explain *ex, int64_t excess_ns, struct likely *likely)
+{
+	struct symptom symptom = { .kind = CAUSE_RUNNING };
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < ex->timed_cnt && cnt < LIKELY_MAX; i++) {
+		const struct cause *cause = &ex->causes->items[i];
+
+		if (key_of(ex, cause)->kind != CAUSE_RUNNING || cause->below_ns <= 0 ||
+		    cause->below_ns < excess_ns / 10)
+			continue;
+		symptom.in = slowcalls_name(ex->sc, key_of(ex, cause)->func);
+		symptom.part = (double)cause->below_ns / (double)excess_ns;
+		symptom.is_as_often = more_often(ex, cause) < 0.5;
+		cnt = likely_add(likely, cnt, &symptom, ex->view->counted);
+	}
+	return cnt;
+}
+
+/* What is likely behind @cause, which is not running. */
+static size_t find_behind(struct explain *ex, const struct cause *cause, struct likely *likely)
+{
+	struct symptom symptom = {
+		.kind = key_of(ex, cause)->kind,
+		.in = slowcalls_name(ex->sc, key_of(ex, cause)->func),
+		.ns = cause->sums.excess_ns / (int64_t)ex->causes->slow_cnt,
+		.call_cnt = cause->largest_cnt,
+	};
+	struct dids dids = { 0 };
+	size_t cnt;
+
+	if (symptom.kind == CAUSE_ASLEEP && cause->detail_cnt) {
+		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+
+		symptom.from = slowcalls_name(ex->sc, detail->from);
+		symptom.is_outside = name_is(ex, detail->waker, "softirq");
+		symptom.slept_ns = dids_make(ex, &dids, cause, NULL);
+		symptom.dids = dids.items;
+		symptom.did_cnt = dids.cnt;
+	}
+	cnt = likely_add(likely, 0, &symptom, ex->view->counted);
+	free(dids.items);
+	return cnt;
+}
+
+/* What is likely behind the largest cause. */
+static size_t find_likely(struct explain *ex, struct likely *likely)
+{
+	int64_t excess_ns = ex->causes->excess_ns;
+	size_t i = 0;
+
+	while (i < ex->shown_cnt && is_by_netfgraph(ex, &ex->causes->items[i]))
+		sum_add(&excess_ns, -ex->causes->items[i++].sums.excess_ns);
+	if (i == ex->shown_cnt)
+		return 0;
+	switch (key_of(ex, &ex->causes->items[i])->kind) {
+	case CAUSE_RUNNING:
+	case CAUSE_INTERRUPTED:
+		return find_called(ex, excess_ns, likely);
+	default:
+		return find_behind(ex, &ex->causes->items[i], likely);
+	}
+}
+
+static void put_likely(struct explain *ex)
+{
+	struct likely likely[LIKELY_MAX];
+	const size_t cnt = find_likely(ex, likely);
+
+	for (size_t i = 0; i < cnt; i++) {
+		strbuf_printf(ex->out, "Likely: %s", likely[i].words);
+		if (likely[i].counter < NETSTAT_CNT)
+			strbuf_printf(ex->out, " (%s: %" PRIu64 ")",
+				      netstat_name(likely[i].counter),
+				      ex->view->counted->values[likely[i].counter]);
+		strbuf_str(ex->out, ".\n");
+	}
+}
+
+/* Events take no time, so that they cause anything is never seen. */
+static void put_event(struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = key_of(ex, cause);
+	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+	const struct text system = slowcalls_module(ex->sc, key->func);
+	const size_t other_cnt = ex->causes->start->call_cnt - ex->causes->slow_cnt;
+
+	strbuf_str(ex->out, more_often(ex, cause) >= 0.5 ? "Likely because of " : "Seen: ");
+	if (system.len) {
+		clean_add(ex->out, system.ptr, system.len, CLEAN_WORD);
+		strbuf_char(ex->out, ':');
+	}
+	put_name(ex, key->func);
+	if (key->state != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " reason=");
+		put_name(ex, key->state);
+	}
+	if (detail->from != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " in ");
+		put_name(ex, detail->from);
+	}
+	strbuf_printf(ex->out,
+		      ": in %" PRIu64 " of %zu slow calls, and in %" PRIu64 " of %zu others.\n",
+		      cause->sums.seen_cnt, ex->causes->slow_cnt, cause->sums.other_seen_cnt,
+		      other_cnt);
+}
+
+static bool shows_event(const struct explain *ex, size_t i)
+{
+	const struct cause *cause = &ex->causes->items[i];
+
+	return cause->sums.seen_cnt && more_often(ex, cause) > 0;
+}
+
+static void put_events(struct explain *ex)
+{
+	size_t cnt = 0;
+
+	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
+		if (!shows_event(ex, i))
+			continue;
+		put_event(ex, &ex->causes->items[i]);
+		cnt++;
+	}
+}
+
+static void put_slowest(struct explain *ex)
+{
+	const struct slowcall *call = ex->causes->slowest;
+
+	strbuf_str(ex->out, "The slowest took ");
+	span_put(ex->out, call->duration_ns);
+	if (call->tid) {
+		strbuf_str(ex->out, ", in task ");
+		put_name(ex, call->comm);
+		strbuf_printf(ex->out, "-%" PRIu32, call->tid);
+	}
+	strbuf_printf(ex->out, " on CPU %" PRIu32, call->cpu);
+	if (call->begin_ns)
+		strbuf_printf(ex->out, " at %" PRIu64 ".%06" PRIu64, call->begin_ns / 1000000000,
+			      call->begin_ns % 1000000000 / 1000);
+	if (!ex->view->input) {
+		strbuf_str(ex->out, ".\n");
+		return;
+	}
+	strbuf_str(ex->out, ": netfgraph report -G ");
+	put_name(ex, ex->causes->start->func);
+	if (call->tid)
+		strbuf_printf(ex->out, " --tid %" PRIu32, call->tid);
+	if (call->duration_ns >= 1000)
+		strbuf_printf(ex->out, " --slower-than %" PRId64 "us", call->duration_ns / 1000);
+	strbuf_str(ex->out, " FILE\n");
+}
+
+static void put_unknown(struct explain *ex)
+{
+	const struct startfunc *start = ex->causes->start;
+
+	if (start->open_cnt) {
+		strbuf_printf(ex->out, "Not returned at the end: %" PRIu64 " %s, one after ",
+			      start->open_cnt, plural(start->open_cnt, "call", "calls"));
+		span_put(ex->out, start->open_ns < INT64_MAX ? (int64_t)start->open_ns : INT64_MAX);
+		strbuf_str(ex->out, ".\n");
+	}
+	if (start->cut_cnt)
+		strbuf_printf(ex->out,
+			      "Not known: %" PRIu64 " more %s, of which events are missing.\n",
+			      start->cut_cnt, plural(start->cut_cnt, "call", "calls"));
+	if (!ex->view->has_sleeps)
+		strbuf_str(ex->out,
+			   "Not known: sleeps; netfgraph record --graph-opts sleep keeps them.\n");
+}
+
+/* Mark the way to the largest cause that the slowest call has, and say so. */
+static void put_tree_title(struct explain *ex, const char *mark)
+{
+	struct slowtree *tree = slowcalls_tree(ex->sc, ex->causes->start);
+	size_t i = 0;
+
+	while (i < ex->shown_cnt && (is_by_netfgraph(ex, &ex->causes->items[i]) ||
+				     !slowtree_mark(tree, ex->causes->items[i].key)))
+		i++;
+	strbuf_str(ex->out, "\nThe slowest call");
+	if (i < ex->shown_cnt) {
+		strbuf_printf(ex->out, "; %s is the way to its part '", mark);
+		put_cause_name(ex, &ex->causes->items[i]);
+		strbuf_char(ex->out, '\'');
+	}
+	strbuf_str(ex->out, ":\n");
+}
+
+/* The slowest call's rows. */
+static void put_tree(struct explain *ex)
+{
+	const struct render render = { .columns = render_columns_default,
+				       .cpu_width = ex->view->cpu_width };
+	const struct slowtree *tree = slowcalls_tree(ex->sc, ex->causes->start);
+
+	put_tree_title(ex, "<==");
+	render_header(&render, ex->out);
+	slowtree_put(tree, ex->out);
+	if (tree->left_out_cnt)
+		strbuf_printf(ex->out, "# %" PRIu64 " more %s\n", tree->left_out_cnt,
+			      plural(tree->left_out_cnt, "row", "rows"));
+}
+
+static void put_said(struct explain *ex)
+{
+	put_first_line(ex);
+	put_causes(ex);
+	put_within(ex);
+	put_likely(ex);
+	put_events(ex);
+	put_slowest(ex);
+	put_unknown(ex);
+}
+
+static void put_text(struct explain *ex)
+{
+	put_said(ex);
+	if (ex->view->has_trees)
+		put_tree(ex);
+}
+
+/* The same as a page's part: the text, and a tree that opens. */
+static void put_part_of_page(struct explain *ex)
+{
+	struct strbuf *page = ex->out;
+	struct strbuf text = { 0 };
+
+	ex->out = &text;
+	put_said(ex);
+	put_tree_title(ex, "highlighted");
+	slowpage_text(page, (struct text){ text.ptr, text.len });
+	slowpage_tree(page, slowcalls_tree(ex->sc, ex->causes->start));
+	page->failed |= text.failed;
+	ex->out = page;
+	strbuf_release(&text);
+}
+
+/* The kernel's counters that went up meanwhile. They do not tell whose calls became slow. */
+static void put_counted(const struct netstat *counted, struct strbuf *out)
+{
+	char first[128] = "\nCounted meanwhile for all tasks of netfgraph's network namespace: ";
+	const char *before = first;
+
+	if (counted->pid)
+		snprintf(
+			first, sizeof(first),
+			"\nCounted meanwhile for all tasks of the network namespace of process %" PRIu32
+			": ",
+			counted->pid);
+	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
+		const uint64_t cnt = counted->values[i];
+
+		if (!cnt || netstat_is_usual(i))
+			continue;
+		strbuf_printf(out, "%s%" PRIu64 " %s (%s)", before, cnt, netstat_words(i, cnt),
+			      netstat_name(i));
+		before = ", ";
+	}
+	strbuf_str(out, *before == ',' ? ".\n" : "");
+	if (counted->throttled_us) {
+		strbuf_str(out, *before == ',' ? "" : "\n");
+		strbuf_str(out, "Meanwhile the cgroup, or one above it, waited for its cpu.max ");
+		span_put(out, (int64_t)(counted->throttled_us * 1000));
+		strbuf_printf(out, " in all, in %" PRIu64 " %s.\n", counted->throttled_cnt,
+			      plural(counted->throttled_cnt, "period", "periods"));
+	}
+}
+
+/* ---- JSON ---- */
+
+static void json_name_put(struct explain *ex, struct jsonw *w, const char *key, uint32_t name)
+{
+	jsonw_key_text(w, text_from(key));
+	jsonw_known(w, slowcalls_name(ex->sc, name));
+}
+
+static void json_func_put(struct explain *ex, struct jsonw *w, uint32_t name)
+{
+	json_name_put(ex, w, "func", name);
+	jsonw_key(w, "module");
+	jsonw_known(w, slowcalls_module(ex->sc, name));
+}
+
+static void json_i64_put(struct jsonw *w, const char *key, int64_t number)
+{
+	jsonw_key_text(w, text_from(key));
+	jsonw_i64(w, number);
+}
+
+static void json_u64_put(struct jsonw *w, const char *key, uint64_t number)
+{
+	jsonw_key_text(w, text_from(key));
+	jsonw_u64(w, number);
+}
+
+static const char *kind_name(const struct explain *ex, uint32_t kind)
+{
+	static const char *const names[CAUSE_KIND_CNT] = {
+		[CAUSE_ASLEEP] = "asleep",       [CAUSE_QUEUED] = "queued",
+		[CAUSE_PREEMPTED] = "preempted", [CAUSE_UNSEEN] = "unseen",
+		[CAUSE_INTERRUPTED] = "irq",     [CAUSE_RUNNING] = "running",
+	};
+
+	return kind == CAUSE_RUNNING && !ex->view->has_sleeps ? "self" : names[kind];
+}
+
+/* What the waker did in the sleeps of one detail. */
+static void json_did_put(struct explain *ex, struct jsonw *w, const struct cause_detail *detail)
+{
+	int64_t sums[CAUSE_KIND_CNT] = { 0 };
+	struct dids dids = { 0 };
+
+	ex->out->failed |= dids_add(&dids, ex->sc, ex->causes, detail->key) != 0;
+	jsonw_key(w, "waker_did");
+	if (!dids.cnt && !dids.fault_cnt) {
+		jsonw_null(w);
+		return;
+	}
+	dids_sort(&dids);
+	jsonw_object(w);
+	jsonw_key(w, "asleep");
+	jsonw_array(w);
+	for (size_t i = 0; i < dids.cnt; i++) {
+		const struct did *did = &dids.items[i];
+
+		sum_add(&sums[did->kind], did->ns);
+		if (did->kind != CAUSE_WAKER_ASLEEP)
+			continue;
+		jsonw_object(w);
+		json_name_put(ex, w, "func", did->func);
+		json_name_put(ex, w, "state", did->state);
+		json_i64_put(w, "ns", did->ns);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	json_i64_put(w, "queued_ns", sums[CAUSE_WAKER_QUEUED]);
+	json_i64_put(w, "ran_ns", sums[CAUSE_WAKER_RAN]);
+	json_i64_put(w, "not_known_ns",
+		     detail->sums.slow_ns > dids.known_ns ? detail->sums.slow_ns - dids.known_ns
+							  : 0);
+	json_u64_put(w, "faults", dids.fault_cnt);
+	jsonw_object_end(w);
+	free(dids.items);
+}
+
+static void json_detail_put(struct explain *ex, struct jsonw *w, uint32_t kind,
+			    const struct cause_detail *detail)
+{
+	const struct detail_key *key = slowcalls_detail(ex->sc, detail->key);
+
+	jsonw_object(w);
+	json_i64_put(w, "excess_ns", detail->sums.excess_ns);
+	if (kind == CAUSE_ASLEEP) {
+		json_name_put(ex, w, "waker", key->waker);
+		json_name_put(ex, w, "waker_comm", key->comm);
+		json_name_put(ex, w, "from", key->from);
+		json_did_put(ex, w, detail);
+	} else if (kind == CAUSE_INTERRUPTED) {
+		json_name_put(ex, w, "func", key->from);
+	} else {
+		json_name_put(ex, w, "comm", key->comm);
+	}
+	jsonw_object_end(w);
+}
+
+/* The functions from the start function to the cause. */
+static void json_path_put(struct explain *ex, struct jsonw *w, uint32_t path)
+{
+	uint32_t path_cnt = 0;
+	uint32_t *paths;
+
+	for (uint32_t at = path; at != SLOWCALLS_NONE; at = slowcalls_path(ex->sc, at)->parent)
+		path_cnt++;
+	paths = malloc((path_cnt + 1u) * sizeof(*paths));
+	jsonw_key(w, "path");
+	jsonw_array(w);
+	for (uint32_t i = path_cnt; paths && i; i--) {
+		paths[i - 1] = path;
+		path = slowcalls_path(ex->sc, path)->parent;
+	}
+	for (uint32_t i = 0; paths && i < path_cnt; i++)
+		jsonw_known(w, slowcalls_name(ex->sc, slowcalls_path(ex->sc, paths[i])->func));
+	jsonw_array_end(w);
+	ex->out->failed |= !paths;
+	free(paths);
+}
+
+static void json_cause_put(struct explain *ex, struct jsonw *w, const struct cause *cause)
+{
+	const struct cause_key *key = key_of(ex, cause);
+	const struct cause_sums *sums = &cause->sums;
+
+	jsonw_object(w);
+	jsonw_key(w, "kind");
+	jsonw_string(w, kind_name(ex, key->kind));
+	if (key->func != SLOWCALLS_NONE)
+		json_func_put(ex, w, key->func);
+	if (key->kind == CAUSE_ASLEEP)
+		json_name_put(ex, w, "state", key->state);
+	json_i64_put(w, "excess_ns", sums->excess_ns);
+	jsonw_key(w, "excess_percent");
+	jsonw_next(w);
+	strbuf_printf(ex->out, "%.1f", percent(ex, sums->excess_ns));
+	json_i64_put(w, "slow_ns", sums->slow_ns);
+	json_i64_put(w, "usual_ns", sums->usual_ns);
+	json_u64_put(w, "slow_count", sums->slow_cnt);
+	json_u64_put(w, "usual_count", sums->usual_cnt);
+	json_u64_put(w, "slow_calls_with", sums->seen_cnt);
+	json_u64_put(w, "slow_calls_most", cause->largest_cnt);
+	if (key->path != SLOWCALLS_NONE)
+		json_path_put(ex, w, key->path);
+	if (has_details(key->kind)) {
+		jsonw_key(w, "details");
+		jsonw_array(w);
+		for (uint32_t i = 0; i < cause->detail_cnt; i++)
+			json_detail_put(ex, w, key->kind, &cause->details[i]);
+		jsonw_array_end(w);
+	}
+	jsonw_object_end(w);
+}
+
+static void json_event_put(struct explain *ex, struct jsonw *w, const struct cause *cause)
+{
+	const struct cause_key *key = key_of(ex, cause);
+
+	jsonw_object(w);
+	json_name_put(ex, w, "name", key->func);
+	jsonw_key(w, "system");
+	jsonw_known(w, slowcalls_module(ex->sc, key->func));
+	json_name_put(ex, w, "reason", key->state);
+	json_name_put(ex, w, "location", slowcalls_detail(ex->sc, cause->details[0].key)->from);
+	json_u64_put(w, "slow_count", cause->sums.slow_cnt);
+	json_u64_put(w, "slow_calls_with", cause->sums.seen_cnt);
+	json_u64_put(w, "other_calls_with", cause->sums.other_seen_cnt);
+	jsonw_object_end(w);
+}
+
+static void json_slowest_put(struct explain *ex, struct jsonw *w)
+{
+	const struct slowcall *call = ex->causes->slowest;
+
+	jsonw_key(w, "slowest");
+	jsonw_object(w);
+	json_i64_put(w, "duration_ns", call->duration_ns);
+	json_u64_put(w, "time_ns", call->begin_ns);
+	json_u64_put(w, "tid", call->tid);
+	json_name_put(ex, w, "comm", call->comm);
+	json_u64_put(w, "cpu", call->cpu);
+	jsonw_object_end(w);
+}
+
+static void json_within_put(struct explain *ex, struct jsonw *w)
+{
+	const struct causes *causes = ex->causes;
+
+	jsonw_key(w, "running_within");
+	if (!has_within(ex)) {
+		jsonw_null(w);
+		return;
+	}
+	jsonw_object(w);
+	json_func_put(ex, w, slowcalls_path(ex->sc, causes->within_path)->func);
+	json_i64_put(w, "excess_ns", causes->within.excess_ns);
+	json_u64_put(w, "slow_count", causes->within.slow_cnt);
+	json_u64_put(w, "usual_count", causes->within.usual_cnt);
+	json_path_put(ex, w, causes->within_path);
+	jsonw_object_end(w);
+}
+
+static void json_likely_put(struct explain *ex, struct jsonw *w)
+{
+	struct likely likely[LIKELY_MAX];
+	const size_t cnt = find_likely(ex, likely);
+
+	jsonw_key(w, "likely");
+	jsonw_array(w);
+	for (size_t i = 0; i < cnt; i++) {
+		jsonw_object(w);
+		jsonw_key(w, "text");
+		jsonw_string(w, likely[i].words);
+		jsonw_key(w, "counter");
+		if (likely[i].counter < NETSTAT_CNT)
+			jsonw_string(w, netstat_name(likely[i].counter));
+		else
+			jsonw_null(w);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+}
+
+static void json_func_causes_put(struct explain *ex, struct jsonw *w)
+{
+	const struct causes *causes = ex->causes;
+	size_t event_cnt = 0;
+
+	json_func_put(ex, w, causes->start->func);
+	json_u64_put(w, "calls", causes->start->call_cnt);
+	json_u64_put(w, "slow_calls", causes->slow_cnt);
+	jsonw_key(w, "slower_than_ns");
+	if (ex->slower_ns)
+		jsonw_u64(w, ex->slower_ns);
+	else
+		jsonw_null(w);
+	json_i64_put(w, "slow_at_least_ns", causes->least_ns);
+	json_i64_put(w, "slow_median_ns", causes->slow_median_ns);
+	json_i64_put(w, "usual_median_ns", causes->usual_ns);
+	json_i64_put(w, "excess_ns", causes->excess_ns);
+	jsonw_key(w, "causes");
+	jsonw_array(w);
+	for (size_t i = 0; i < ex->shown_cnt; i++)
+		json_cause_put(ex, w, &causes->items[i]);
+	jsonw_array_end(w);
+	json_u64_put(w, "smaller_parts", ex->timed_cnt - ex->shown_cnt);
+	json_i64_put(w, "smaller_ns", ex->rest_ns);
+	json_i64_put(w, "not_explained_ns", causes->unexplained_ns);
+	json_within_put(ex, w);
+	json_likely_put(ex, w);
+	jsonw_key(w, "events");
+	jsonw_array(w);
+	for (size_t i = ex->timed_cnt; i < causes->cnt && event_cnt < EVENTS_SHOWN_MAX; i++) {
+		if (!shows_event(ex, i))
+			continue;
+		json_event_put(ex, w, &causes->items[i]);
+		event_cnt++;
+	}
+	jsonw_array_end(w);
+	json_slowest_put(ex, w);
+	json_u64_put(w, "open_calls", causes->start->open_cnt);
+	json_u64_put(w, "cut_calls", causes->start->cut_cnt);
+}
+
+static void json_begin(const struct explain_view *view, struct jsonw *w)
+{
+	jsonw_object(w);
+	jsonw_key(w, "schema");
+	jsonw_u64(w, 1);
+	jsonw_key(w, "file");
+	if (view->input)
+		jsonw_string(w, view->input);
+	else
+		jsonw_null(w);
+	jsonw_key(w, "has_sleeps");
+	jsonw_bool(w, view->has_sleeps);
+	json_u64_put(w, "lost_events", view->lost_cnt);
+	jsonw_key(w, "functions");
+	jsonw_array(w);
+}
+
+static void json_counted_put(const struct netstat *counted, struct jsonw *w)
+{
+	jsonw_key(w, "meanwhile");
+	if (!counted) {
+		jsonw_null(w);
+		return;
+	}
+	jsonw_object(w);
+	json_u64_put(w, "throttled_ns", counted->throttled_us * 1000);
+	json_u64_put(w, "throttled_periods", counted->throttled_cnt);
+	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
+		if (counted->values[i])
+			json_u64_put(w, netstat_name(i), counted->values[i]);
+	}
+	jsonw_object_end(w);
+}
+
+/* ---- the start functions ---- */
+
+/* Find what the user is told if nothing is slow. */
+static int usual_find(const struct slowcalls *sc, struct explain_result *result)
+{
+	const struct startfunc *start;
+	struct causes causes;
+	int err;
+
+	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
+		if (start->call_cnt && (!result->most || start->call_cnt > result->most->call_cnt))
+			result->most = start;
+	}
+	if (!result->most)
+		return 0;
+	err = causes_find(&causes, sc, result->most, INT64_MAX);
+	result->most_usual_ns = causes.usual_ns;
+	for (size_t i = 0; i < result->most->call_cnt; i++) {
+		const int64_t ns = result->most->calls[i].duration_ns;
+
+		result->most_longest_ns =
+			ns > result->most_longest_ns ? ns : result->most_longest_ns;
+	}
+	causes_release(&causes);
+	return err;
+}
+
+static int explain_one(struct explain *ex, const struct startfunc *start, enum explain_form form,
+		       struct jsonw *json)
+{
+	struct causes causes;
+	int err = causes_find(&causes, ex->sc, start, ex->slower_ns);
+
+	ex->causes = &causes;
+	if (!err) {
+		explain_begin(ex);
+		if (form == EXPLAIN_JSON) {
+			jsonw_object(json);
+			json_func_causes_put(ex, json);
+			jsonw_object_end(json);
+		} else if (form == EXPLAIN_HTML) {
+			put_part_of_page(ex);
+		} else {
+			put_text(ex);
+		}
+	}
+	causes_release(&causes);
+	return err;
+}
+
+static void all_begin(const struct explain_view *view, enum explain_form form, struct jsonw *json)
+{
+	if (form == EXPLAIN_JSON)
+		json_begin(view, json);
+	else if (form == EXPLAIN_HTML)
+		slowpage_begin(json->out);
+}
+
+static void all_end(const struct explain_view *view, enum explain_form form, struct jsonw *json)
+{
+	struct strbuf text = { 0 };
+
+	if (form == EXPLAIN_JSON) {
+		jsonw_array_end(json);
+		json_counted_put(view->counted, json);
+		jsonw_object_end(json);
+		jsonw_end(json);
+		return;
+	}
+	if (view->counted)
+		put_counted(view->counted, form == EXPLAIN_HTML ? &text : json->out);
+	if (form == EXPLAIN_HTML) {
+		if (text.len)
+			slowpage_text(json->out, (struct text){ text.ptr, text.len });
+		slowpage_end(json->out);
+	}
+	json->out->failed |= text.failed;
+	strbuf_release(&text);
+}
+
+int explain_put(struct slowcalls *sc, const struct explain_view *view, enum explain_form form,
+		struct strbuf *out, struct explain_result *result)
+{
+	struct jsonw json = { .out = out };
+	struct slowstart *starts = NULL;
+	int err;
+
+	*result = (struct explain_result){ 0 };
+	err = slowstarts_find(&starts, &result->slow_start_cnt, sc, view->slower_ns, view->limits,
+			      view->limit_cnt);
+	for (uint32_t i = 0; !view->slower_ns && i < result->slow_start_cnt; i++)
+		result->has_limited |= starts[i].slower_ns != 0;
+	if (!err && !result->slow_start_cnt)
+		err = usual_find(sc, result);
+	else if (!err)
+		all_begin(view, form, &json);
+	for (uint32_t i = 0; !err && i < result->slow_start_cnt && i < view->start_max; i++) {
+		struct explain ex = {
+			.sc = sc, .view = view, .out = out, .slower_ns = starts[i].slower_ns
+		};
+
+		if (i && form == EXPLAIN_TEXT)
+			strbuf_char(out, '\n');
+		err = explain_one(&ex, starts[i].start, form, &json);
+	}
+	if (!err && result->slow_start_cnt)
+		all_end(view, form, &json);
+	free(starts);
+	return err ? err : strbuf_ok(out) ? 0 : -ENOMEM;
+}

@@ -1,0 +1,54 @@
+#ifndef NFG_FORMAT_EXPLAIN_H
+#define NFG_FORMAT_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "format/slowcalls.h"
+#include "format/slowstarts.h"
+#include "kernel/netstat.h"
+
+/* How it is said. */
+enum explain_form {
+	EXPLAIN_TEXT,
+	EXPLAIN_JSON, /* one object */
+	EXPLAIN_HTML, /* a page for a browser; it needs trees */
+};
+
+/* Causes of slow calls, as docs/explain.md describes them. Pure. */
+struct explain_view {
+	const char *input;  /* the file's name; NULL: a live trace */
+	uint64_t slower_ns; /* 0: the limits, */
+	const struct slow_limit *
+		limits; /* and of functions without one, or that no call exceeds: the rule of causes.h */
+	size_t limit_cnt;
+	uint32_t start_max;            /* of start functions with slow calls */
+	uint64_t lost_cnt;             /* events that the trace lacks */
+	const struct netstat *counted; /* while it was traced; NULL: not known */
+	bool has_sleeps;               /* the trace would have had sleeps */
+	bool has_trees;                /* slowcalls_keep_trees: show them, */
+	unsigned int cpu_width;        /* with the same cpu_width */
+};
+
+#define EXPLAIN_STARTS 3 /* start functions, unless the user wants more or less */
+
+/* What was found. */
+struct explain_result {
+	uint32_t slow_start_cnt; /* start functions with slow calls; 0: nothing was appended */
+	/* if there are none: the start function with the most calls; NULL: none */
+	const struct startfunc *most;
+	int64_t most_usual_ns; /* the median of its calls */
+	int64_t most_longest_ns;
+	bool has_limited; /* one of those with slow calls has a limit of view.limits, which a call reached */
+};
+
+/* explain_put - append what is to be said, after slowcalls_finish. Return: 0 or -ENOMEM. */
+int explain_put(struct slowcalls *sc, const struct explain_view *view, enum explain_form form,
+		struct strbuf *out, struct explain_result *result);
+
+/* span_put - append a length in the unit that suits it: 0.4 us, 12.31 ms, 1.012 s. */
+void span_put(struct strbuf *out, int64_t ns);
+
+#endif

@@ -1,0 +1,282 @@
+/* Rows to the causes of slow calls. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/output.h"
+#include "base/verdict.h"
+#include "format/explain.h"
+#include "kernel/sleep.h"
+#include "options/opttab.h"
+#include "report/sink.h"
+#include "trace/trigger.h"
+
+struct sink_explain {
+	struct rowsink rows; /* first */
+	struct slowcalls *
+		calls; /* NULL before the first row: until then the columns of a text are not known */
+	uint64_t lost_cnt;
+	bool has_sleeps; /* the trace had them recorded */
+	bool is_said;
+	struct netstat counted; /* meanwhile */
+	bool has_counted;
+	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
+	struct strbuf trigger; /* the last comment that tells of a long call */
+	size_t limit_cnt;
+};
+
+static int explain_sink_begin(struct sink *sink, const struct trace_facts *facts)
+{
+	((struct rowsink *)sink)->facts = facts;
+	return 0;
+}
+
+static enum explain_form form_of(const struct opts *opts)
+{
+	return opts->json                    ? EXPLAIN_JSON
+	       : opts->format == FORMAT_HTML ? EXPLAIN_HTML
+					     : EXPLAIN_TEXT;
+}
+
+static bool has_trees(const struct opts *opts)
+{
+	return opts->explain_tree || form_of(opts) == EXPLAIN_HTML;
+}
+
+static void explain_make(struct sink_explain *se)
+{
+	const struct trace_facts *facts = se->rows.facts;
+	const struct pointtab *points = facts->points;
+
+	for (size_t i = 0; points && i < points->cnt; i++)
+		se->has_sleeps |= sleep_is_point(&points->points[i]);
+	se->has_sleeps |= wants_sleeps(se->rows.opts);
+	rowsink_fail(&se->rows,
+		     slowcalls_new(&se->calls, !facts->columns.abstime, !facts->columns.proc));
+	if (!se->rows.err && has_trees(se->rows.opts))
+		rowsink_fail(&se->rows, slowcalls_keep_trees(se->calls, facts->cpu_width));
+}
+
+/* What a flight recorder waited for is slow: "trigger 'FUNC > 500ms': FUNC in task 7, ..." */
+static void take_trigger(struct sink_explain *se, struct text comment)
+{
+	const struct text typed = trigger_text_condition(comment);
+	struct trigger_rule rule;
+	bool is_long = false;
+	char condition[256];
+
+	if (!typed.len || typed.len >= sizeof(condition))
+		return;
+	memcpy(condition, typed.ptr, typed.len);
+	condition[typed.len] = '\0';
+	if (trigger_parse(&rule, condition))
+		return;
+	for (uint32_t i = 0; i < rule.cnt; i++) {
+		const struct trigger_cond *cond = &rule.conds[i];
+		struct slow_limit limit = { .longer_ns = cond->longer_ns };
+		size_t at = 0;
+
+		if (!cond->longer_ns)
+			continue;
+		is_long = true;
+		snprintf(limit.pattern, sizeof(limit.pattern), "%s", cond->pattern);
+		while (at < se->limit_cnt && (se->limits[at].longer_ns != limit.longer_ns ||
+					      strcmp(se->limits[at].pattern, limit.pattern) != 0))
+			at++;
+		if (at == se->limit_cnt && at < TRIGGER_CONDS_MAX)
+			se->limits[se->limit_cnt++] = limit;
+	}
+	if (!is_long || !trigger_text_func(comment).len)
+		return;
+	strbuf_reset(&se->trigger);
+	strbuf_add(&se->trigger, comment.ptr, comment.len);
+}
+
+static void explain_take_row(struct sink *sink, struct row *row)
+{
+	struct sink_explain *se = (struct sink_explain *)sink;
+
+	if (row->kind == ROW_OTHER)
+		return;
+	if (row->kind == ROW_COMMENT)
+		take_trigger(se, row->text);
+	if (!se->calls && !se->rows.err)
+		explain_make(se);
+	if (!se->rows.err)
+		rowsink_fail(&se->rows, slowcalls_row(se->calls, row));
+}
+
+static int explain_flush(struct sink *sink, bool is_idle)
+{
+	return rowsink_write((struct rowsink *)sink, is_idle);
+}
+
+static void explain_lost(struct sink *sink, uint64_t cnt)
+{
+	((struct sink_explain *)sink)->lost_cnt = cnt;
+}
+
+static void explain_take_counted(struct sink *sink, const struct netstat *counted)
+{
+	struct sink_explain *se = (struct sink_explain *)sink;
+
+	se->counted = *counted;
+	se->has_counted = true;
+}
+
+/* Nothing is slow: say what was looked at. Return: VERDICT_NOTHING. */
+static int say_usual(const struct sink_explain *se, const struct explain_result *result)
+{
+	const struct opts *opts = se->rows.opts;
+	const struct text name = result->most ? slowcalls_name(se->calls, result->most->func)
+					      : (struct text){ "", 0 };
+	struct strbuf path = { 0 };
+	struct strbuf text = { 0 };
+
+	if (opts->input_path)
+		strbuf_printf(&path, "'%s': ", opts->input_path);
+	if (!result->most) {
+		log_error("%sno call is known from its entry to its return, with a duration",
+			  strbuf_cstr(&path));
+		strbuf_release(&path);
+		return VERDICT_NOTHING;
+	}
+	span_put(&text, result->most_longest_ns);
+	strbuf_str(&text, ", the median ");
+	span_put(&text, result->most_usual_ns);
+	if (result->most->call_cnt == 1)
+		log_error("%sthe one call of %.*s has no other to be compared with",
+			  strbuf_cstr(&path), (int)name.len, name.ptr);
+	else
+		log_error("%snone of %zu calls of %.*s was slow: the longest took %s",
+			  strbuf_cstr(&path), result->most->call_cnt, (int)name.len, name.ptr,
+			  strbuf_cstr(&text));
+	if (opts->explain_slower_ns)
+		log_hint("--slower-than says what is slow; -G chooses the start function");
+	else
+		log_hint(
+			"if all are slow, --slower-than DURATION below the median explains them; -G chooses the start function");
+	strbuf_release(&path);
+	strbuf_release(&text);
+	return VERDICT_NOTHING;
+}
+
+/*
+ * Whether the file lacks the entry or the return of a call of the function that its recorder waited for: such a call has not
+ * returned or lacks events, or none at all is known, unless options have left it out.
+ */
+static bool lacks_waited(const struct sink_explain *se)
+{
+	const struct opts *opts = se->rows.opts;
+	const struct startfunc *start;
+	struct text func;
+
+	if (!se->trigger.len)
+		return false;
+	func = trigger_text_func((struct text){ se->trigger.ptr, se->trigger.len });
+	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
+		if (text_equal(slowcalls_name(se->calls, start->func), func))
+			return start->open_cnt || start->cut_cnt;
+	}
+	return !selector_of(opts, 0) && !slowcalls_has_func(se->calls, func);
+}
+
+static void say_lacks_waited(struct sink_explain *se)
+{
+	const char *path = se->rows.opts->input_path;
+
+	log_warn("'%s' was recorded for a call of which it lacks the entry or the return: %s",
+		 path ? path : "-", strbuf_cstr(&se->trigger));
+	log_hint(
+		"a longer --window would have both; report --slower-than shows calls that had not returned");
+}
+
+/* Return: 0, -errno, or VERDICT_NOTHING, logged. */
+static int explain_say(struct sink_explain *se)
+{
+	const struct opts *opts = se->rows.opts;
+	const struct explain_view view = {
+		.input = opts->input_path,
+		.slower_ns = opts->explain_slower_ns,
+		.limits = se->limits,
+		.limit_cnt = se->limit_cnt,
+		.start_max = opts->profile_rows ? opts->profile_rows : EXPLAIN_STARTS,
+		.lost_cnt = se->lost_cnt,
+		.counted = se->has_counted ? &se->counted : NULL,
+		.has_sleeps = se->has_sleeps || slowcalls_has_sleeps(se->calls),
+		.has_trees = has_trees(opts),
+		.cpu_width = se->rows.facts->cpu_width,
+	};
+	struct explain_result result;
+	int err = slowcalls_finish(se->calls);
+
+	if (!err)
+		err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
+	if (!err && !opts->explain_slower_ns && !result.has_limited && lacks_waited(se))
+		say_lacks_waited(se);
+	return err || result.slow_start_cnt ? err : say_usual(se, &result);
+}
+
+/* Calls before a damage are explained, too. */
+static int explain_finish(struct sink *sink, bool is_failed)
+{
+	struct sink_explain *se = (struct sink_explain *)sink;
+	int verdict = 0;
+	int err;
+
+	if (se->calls && !se->rows.err && !se->is_said) {
+		verdict = explain_say(se);
+		rowsink_fail(&se->rows, verdict);
+	}
+	se->is_said = true;
+	err = rowsink_write(&se->rows, true);
+	return err ? err : is_failed ? 0 : verdict > 0 ? verdict : 0;
+}
+
+/* What is said comes at the end: the file's old contents stay until then. */
+static int explain_begin_file(struct sink *sink)
+{
+	sink->file->is_held = false;
+	return 0;
+}
+
+static void explain_sink_free(struct sink *sink)
+{
+	slowcalls_free(((struct sink_explain *)sink)->calls);
+	strbuf_release(&((struct sink_explain *)sink)->trigger);
+	free(sink);
+}
+
+static const struct sink_ops explain_ops = {
+	.begin = explain_sink_begin,
+	.row = explain_take_row,
+	.flush = explain_flush,
+	.lost = explain_lost,
+	.meanwhile = explain_take_counted,
+	.finish = explain_finish,
+	.begin_file = explain_begin_file,
+	.is_full = rowsink_is_full,
+	.close = rowsink_close,
+	.free = explain_sink_free,
+};
+
+int sink_explain_new(struct sink **out, const struct opts *opts, struct output *output)
+{
+	struct sink_explain *se = calloc(1, sizeof(*se));
+
+	if (!se)
+		return -ENOMEM;
+	se->rows = (struct rowsink){
+		.sink = { .ops = &explain_ops,
+			  .file = &output->file,
+			  .wants_notes = true,
+			  .wants_comm = true },
+		.opts = opts,
+		.output = output,
+	};
+	*out = &se->rows.sink;
+	return 0;
+}
