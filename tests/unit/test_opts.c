@@ -5,6 +5,7 @@
 #include "options/graphopts.h"
 #include "options/refuse.h"
 #include "options/manual.h"
+#include "session/plan.h"
 #include "words.h"
 
 static struct opts opts;
@@ -99,6 +100,43 @@ TEST(graph_opts_take_the_kernels_names)
 	CHECK(opts.columns.proc && !opts.columns.cpu && opts.columns.abstime);
 	CHECK(!opts.columns.duration && opts.columns.tail && !opts.irqs);
 	CHECK(!parse_line("--graph-opts proc,noproc") && !opts.columns.proc);
+}
+
+/* Only what shows net durations, or keeps them, has the cost of calls measured. */
+TEST(lengths_of_packets_are_read_where_no_call_is_missed_for_them)
+{
+	CHECK(!parse_line("profile --by flow -T ip_rcv") && opts.shown && opts.shown->is_unasked);
+	CHECK(!parse_line("profile --by flow -T ip_rcv --complete") && !opts.shown);
+	CHECK(!parse_line("profile --by flow -e tcp:tcp_retransmit_skb") && !opts.shown);
+	CHECK(!parse_line("profile --by program -T ip_rcv") && !opts.shown);
+}
+
+TEST(net_is_wanted_where_it_is_shown)
+{
+	CHECK(!parse_line("") && !opts.columns.net && !wants_net(&opts, false));
+	CHECK(!parse_line("--graph-opts net") && opts.columns.net && wants_net(&opts, false));
+	CHECK(!parse_line("--graph-opts net,nonet") && !wants_net(&opts, false));
+	CHECK(!parse_line("--graph-opts net --format folded") && !wants_net(&opts, false));
+	EACH_PART(line,
+		  "--format json; --format otlp; --format perfetto; --format chrome; --format html")
+		CHECK(!parse_line(line) && wants_net(&opts, false));
+	CHECK(!parse_line("--format folded") && !wants_net(&opts, false));
+	CHECK(!parse_line("record -o f") && wants_net(&opts, false));
+	CHECK(!parse_line("profile") && wants_net(&opts, false) && !wants_net(&opts, true));
+	CHECK(!parse_line("latency f") && wants_net(&opts, false));
+	CHECK(!parse_line("latency --by stage") && !wants_net(&opts, false));
+}
+
+TEST(net_needs_all_calls)
+{
+	CHECK(!parse_line("record -o f -G a -g b") && !wants_net(&opts, false));
+	CHECK(!parse_line("--format json -g b") && !wants_net(&opts, false));
+	CHECK(parse_line("--graph-opts net -g b") == VERDICT_USAGE);
+	CHECK(parse_line("report --graph-opts net -T a rec") == VERDICT_USAGE);
+	CHECK(parse_line("report --graph-opts net -N a rec") == VERDICT_USAGE);
+	CHECK(parse_line("report --graph-opts net -C 1 rec") == VERDICT_USAGE);
+	CHECK(!parse_line("report --graph-opts net -G a rec"));
+	CHECK(!parse_line("--graph-opts net -T a -N b -C 1"));
 }
 
 TEST(a_reader_gets_what_it_needs)
@@ -278,6 +316,58 @@ TEST(programs_follow_256_patterns_for_names)
 		CHECK(opts.comms.cnt == NFG_COMM_GLOB_CNT);
 		CHECK(parse_comms(words, NFG_COMM_GLOB_CNT + 1) == VERDICT_USAGE);
 	}
+}
+
+/* A recording of drops says why only if something in it does. */
+static bool lacks(const char *words)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "record -o x --ring 64M --when %s", words);
+	CHECK(!parse_line(line));
+	return lacks_reasons(&opts);
+}
+
+TEST(what_waits_for_drops_may_lack_their_reasons)
+{
+	quiet();
+	CHECK(lacks("'drops > 100/s'"));
+	CHECK(lacks("'__sys_connect > 1s || drops > 100/s' --graph-opts retaddr"));
+	CHECK(lacks("'drops > 100/s' -e net:netif_rx"));
+	CHECK(!lacks("'drops > 100/s' --graph-opts args,retaddr,packet"));
+	CHECK(!lacks("'drops > 100/s' -e skb:kfree_skb"));
+	CHECK(!lacks("'drops > 100/s' -e skb:*"));
+	CHECK(!lacks("'drops > 100/s' -e kfree_skb")); /* as -e takes it */
+	CHECK(!lacks("'__sys_connect > 1s'"));
+}
+
+static uint64_t self_mib(const char *words)
+{
+	CHECK(!parse_line(words));
+	return plan_self_bytes(&opts) >> 20;
+}
+
+/* At least what was measured: 41 MiB besides rings, and 66 for sums, with a few percent more. */
+TEST(a_plan_has_the_memory_that_its_options_take)
+{
+	quiet();
+	CHECK(self_mib("-T udp_sendmsg") == 43);
+	CHECK(self_mib("record -T udp_* -o x") == 43);
+	CHECK(self_mib("-T udp_sendmsg --graph-opts args") == 54);
+	CHECK(self_mib("-T udp_sendmsg -e skb:kfree_skb") == 54);
+	CHECK(self_mib("-G udp_sendmsg") == 54);
+	CHECK(self_mib("--preset drop") == 54);
+	CHECK(self_mib("profile -T tcp_a*") == 69);
+	CHECK(self_mib("profile -T tcp_a* --max-tasks 100") == 45);
+	CHECK(self_mib("profile -T tcp_a* --by-event") == 43);
+}
+
+TEST(smaller_rings_help_where_the_rest_fits)
+{
+	CHECK(!parse_line("-T udp_sendmsg"));
+	CHECK(plan_smaller_rings_help(&opts, 2, (43u << 20) + 8192));
+	CHECK(!plan_smaller_rings_help(&opts, 2, (43u << 20) + 8191));
+	CHECK(!plan_smaller_rings_help(&opts, 3, (43u << 20) + 8192));
 }
 
 TEST(a_pattern_for_names_has_255_bytes)

@@ -76,6 +76,27 @@ TEST(callers_are_written_as_the_kernel_does)
 	retaddr_free(NULL);
 }
 
+/* Names of data are in kallsyms, too, some of them among the code (retsnoop#7). */
+TEST(data_calls_nobody)
+{
+	static const struct number_case among[] = {
+		{ 0xffffffff81000108, "tcp_v4_connect+0x8/0x100" },
+		{ 0xffffffff81000148, "tcp_v4_connect+0x48/0x100" },
+		{ 0xffffffff81000208, "helper+0x8/0xe00" },
+		{ 0xffffffff82000008, "bpf_trampoline" },
+	};
+
+	begin("ffffffff81000000 T _text\n"
+	      "ffffffff81000000 T _stext\n"
+	      "ffffffff81000100 T tcp_v4_connect\n"
+	      "ffffffff81000140 d jump_table\n"
+	      "ffffffff81000180 r constants\n"
+	      "ffffffff81000200 t helper\n"
+	      "ffffffff82000000 D init_task\n");
+	EACH(c, among)
+		CHECK_TEXT(retaddr_get(cs, c->in), c->want);
+}
+
 static uint32_t two_frames(void *ctx, uint32_t nr, uint64_t *addrs)
 {
 	++*(int *)ctx;

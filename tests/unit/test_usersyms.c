@@ -25,6 +25,15 @@ static KNOWN int second_known(int x)
 	return first_known(x) - 7;
 }
 
+/* A table among the code, as compilers and assemblers put them (uftrace#1991). */
+extern const char data_in_text[];
+__asm__(".pushsection .text\n"
+	".globl data_in_text\n"
+	".type data_in_text, %object\n"
+	"data_in_text: .skip 64, 0xcc\n"
+	".size data_in_text, 64\n"
+	".popsection\n");
+
 static uint64_t addrs[NFG_STACK_FRAMES];
 static uint32_t addr_cnt;
 static uint32_t read_cnt; /* of stacks */
@@ -122,6 +131,19 @@ TEST(functions_of_this_program_have_names)
 		      stack->frames[i].size_bytes > stack->frames[i].offset);
 		CHECK(ends_with(stack->frames[i].file, "/test_usersyms"));
 	}
+}
+
+TEST(data_has_no_name_in_a_stack)
+{
+	const struct user_stack *stack;
+
+	put_addr((uintptr_t)first_known + 1);
+	put_addr((uintptr_t)data_in_text + 8);
+	put_addr((uintptr_t)second_known + 1);
+	stack = take();
+	CHECK(stack->frame_cnt == 3 && is_named(&stack->frames[2], "second_known", 1));
+	CHECK(!text_equal(stack->frames[1].symbol, text_from("data_in_text")));
+	CHECK(ends_with(stack->frames[1].file, "/test_usersyms"));
 }
 
 /* A call may be the last thing that a function does; the address behind it is of the next one. */
