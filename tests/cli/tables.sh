@@ -30,9 +30,9 @@ verify 'no call is missing' test "$(sed -n 's/^netfgraph_call_duration_seconds_c
 	awk 'NR > 1 { n += $1 } END { print n, 3 }')"
 check 'a table as CSV' 0 '' profile --input "$table" --format csv
 verify 'its columns have names' grep -qx \
-	'host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns' <(head -n 1 "$dir/out")
+	'host,begin,end,func,module,count,total_ns,self_ns,min_ns,avg_ns,p50_ns,p99_ns,max_ns,net_total_ns,net_total_error_ns,net_self_ns,net_self_error_ns' <(head -n 1 "$dir/out")
 csv_numbers=$(tail -n +2 "$dir/out" | awk -F, '{ print $6, $4 }')
-verify 'it has every column in every row' test -z "$(awk -F, 'NF != 13' "$dir/out")"
+verify 'it has every column in every row' test -z "$(awk -F, 'NF != 17' "$dir/out")"
 check 'the same as text' 0 '' profile --input "$table"
 verify 'the numbers are the same' test "$csv_numbers" = "$(tail -n +2 "$dir/out" | awk '{ print $1, $8 }')"
 check 'rows are limited, too' 0 '' profile --input "$table" --format csv --rows 2
@@ -119,7 +119,7 @@ rows()
 		assert objects and len(objects) == len(lines), (len(objects), len(lines))
 		for row, line in zip(objects, lines):
 		    assert (row["table"], row["schema"]) == (table, 1) and set(columns) <= set(line), line
-		    for name in set(line) & set(row):
+		    for name in set(line) & set(row) - {"start_us"}: # which is measured
 		        assert as_csv(row[name]) == line[name], (name, row[name], line[name])
 	END
 }
@@ -138,11 +138,18 @@ done <<'END'
 check host,feature,available,needed,reason check
 list host,func,module,chosen,reason list -v -T tcp_v4_rcv -T tcp_v4_connect -N tcp_v4_connect
 list host,func,module,chosen,reason list --preset tcp-connect
-plan host,functions,module_functions,program_functions,attach,attach_us,detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,thread_bytes,datagram_calls,others_kept_pct list --plan -T tcp_v4_rcv
+plan host,functions,module_functions,program_functions,attach,start_us,attach_us,detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,self_bytes,thread_bytes,datagram_calls,others_kept_pct list --plan -T tcp_v4_rcv
 presets preset,description,starts list --presets
 events host,system,event,fields list -e skb:kfree_skb -e irq:*
 info file,host,begin,values,lost_ring_full,calls info REC/made-0.rec
 diff func,module,count_a,count_b,p99_ns_b,traced_a diff REC/left-0.rec REC/made-0.rec
+stages_diff file_a,lacks_events_b,stage,packets_a,p50_ns_b,max_ns_b diff --by stage tests/golden/stages/tcp-7.2.rec tests/golden/stages/udp-7.2.rec
+profile_by_reason host,begin,end,reason,place,func,module,count,total_ns,avg_ns,p50_ns,p99_ns,max_ns,bytes profile --by reason --input tests/golden/keys/drops-7.2.rec
+profile_by_flow flow,func,count,bytes profile --by flow --input tests/golden/keys/drops-7.2.rec
+profile_by_device device,func,count,bytes profile --by device --input tests/golden/keys/drops-7.2.rec
+profile_by_caller caller,func,count,bytes profile --by caller --input tests/golden/keys/drops-7.2.rec
+profile_by_container container,cgroup,func,count,bytes profile --by container --input tests/golden/keys/drops-7.2.rec
+profile_by_program program,func,count,bytes profile --by program --input tests/golden/keys/drops-7.2.rec
 stages host,stage,packets,p50_ns,p90_ns,p99_ns,max_ns,first_seen,last_seen,not_told_apart latency --by stage --input tests/golden/stages/tcp-7.2.rec
 END
 if [ $can_list = yes ] && command -v jq >/dev/null; then
@@ -203,6 +210,18 @@ END
 check 'intervals of a file' 0 '^$' profile --input "$dir/times" -i 1s
 verify 'each call is in its interval' test "$(awk '!/FUNCTION/ { print /^#/ ? $0 : $1 " " $2 " " $NF }' "$dir/out" | tr '\n' ';')" = \
 	'# 10.000000 s, 1.000000 s;2 4.000 f;  ;# 11.000000 s, 1.000000 s;1 2.000 g;  ;# 12.000000 s, 3.000000 s: no calls;  ;# 15.000000 s, 0.100000 s;1 5.000 f;'
+# the kernel's files of two CPUs, one after the other: times go back at the second one
+{
+	cat "$dir/times"
+	sed -n 's/   0)   \(.*\)  f();/   1)   \1  h();/p' "$dir/times"
+} >"$dir/joined"
+printf '   14.999500 |   0)   1.000 us    |  k();\n' >>"$dir/joined"
+check 'intervals of files joined one after the other' 0 \
+	"^netfgraph: '$dir/joined': times go back at 1 row, where intervals begin anew: some have the same times\$" \
+	profile --input "$dir/joined" -i 1s
+verify 'each call is in an interval that has its time' test "$(awk '!/FUNCTION/ { print /^#/ ? $0 : $1 " " $2 " " $NF }' "$dir/out" | tr '\n' ';')" = \
+	'# 10.000000 s, 1.000000 s;2 4.000 f;  ;# 11.000000 s, 1.000000 s;1 2.000 g;  ;# 12.000000 s, 3.000000 s: no calls;  ;# 15.000000 s, 0.100000 s;1 5.000 f;  ;# 10.000000 s, 1.000000 s;2 4.000 h;  ;# 11.000000 s, 4.000000 s: no calls;  ;# 15.000000 s, 0.100000 s;1 5.000 h;1 1.000 k;'
+verify 'one hint says what that is' test "$(grep -c '^hint: files of single CPUs' "$dir/err")" -eq 1
 check 'rows of histograms' 0 '^$' latency --input "$dir/times" f g --sort total --rows 1
 verify 'there are no more' test "$(grep -c ': [0-9]* calls*, min ' "$dir/out")" -eq 1
 check 'rows of histograms of two globs' 0 '^$' latency --input "$dir/times" f '*' --rows 2
@@ -303,15 +322,151 @@ END
 check 'numbers of packets' 0 '^$' report "$dir/numbers" --format perfetto -o "$dir/perfetto"
 ! command -v python3 >/dev/null || verify 'arrows join their calls' diff <(echo 'flow: ip_send_skb [threads of unknown processes/cli 7] -> ip_rcv [CPU 1/softirq, CPU 1]') \
 	<(python3 tests/readers/perfetto.py tracks "$dir/perfetto" | grep '^flow: .* -> ')
+# what two files differ in, stage by stage: the same figures as the table of each
+tcp=tests/golden/stages/tcp-7.2.rec udp=tests/golden/stages/udp-7.2.rec
+check 'diff by stage' 0 '^$' diff --by stage "$tcp" "$udp"
+stage_figures() { # stage_figures FILE: stage, packets, P50, P99 of each row
+	"$PROGRAM" latency --by stage --input "$1" | awk 'NR > 1 { if (!NF) exit; print $6, $1, $2, $4 }'
+}
+verify 'each side has its figures' diff <(awk '/^ *[0-9]/ { print $10, $1, $4, $7; print $10, $2, $5, $8 }' "$dir/out" | grep -vx 'application 0 - -' | sort) \
+	<({ stage_figures "$tcp"; stage_figures "$udp"; } | sort)
+verify 'the change is in percent' grep -qE '^ +8 +5 +-37\.5% .* \+53\.0%  socket$' "$dir/out"
+verify 'both files are named' test "$(sed -n 's/^# \([AB]\): .*-7.2.rec, [0-9.]* s, \([0-9]*\) packets$/\1\2/p' "$dir/out" | tr '\n' ' ')" = 'A20 B5 '
+check 'diff by stage as CSV' 0 '^$' diff --by stage "$tcp" "$udp" --format csv
+verify 'CSV has the stages of both' test "$(cut -d, -f7-9 "$dir/out" | tr '\n' ' ')" = \
+	'stage,packets_a,packets_b socket,8,5 qdisc,20,5 driver,20,5 softirq,20,5 protocol,6,5 wake-up,6,5 total,6,5 application,2,0 '
+check 'diff by stage as JSON' 0 '^$' diff --by stage "$tcp" "$udp" --json
+verify 'JSON has the same' test "$(jq -c '[.a.packets, .b.packets, .stages[0].packets, .stages[6].p50_ns]' "$dir/out")" = \
+	'[20,5,[8,5],[3899391,50855935]]'
+check 'diff by stage without packets' 0 "^netfgraph: '$dir/times': no traced call had a packet as an argument\$" \
+	diff --by stage "$dir/times" "$udp"
+verify 'what is not known is a dash' grep -qE '^ +0 +5 +- +- +97\.279 +- +- +5034\.620 +-  socket$' "$dir/out"
+usage_error 'stages are not divided by time' '--by stage counts the packets of the whole files: no --per' diff --by stage --per second x y
+usage_error 'stages are not sorted' '--by stage has one table, in the order of the stages' diff --by stage --sort p99 x y
 usage_error 'stages have their functions' '--by stage takes no functions: -T \+GLOB adds some' latency --by stage tcp_sendmsg
 usage_error 'and start functions' '--by stage has start functions of its own: --packet chooses packets' \
 	latency --by stage -G tcp_sendmsg
 usage_error 'stages are no metrics' '--by stage has --format text, json or csv' latency --by stage --format openmetrics
 usage_error 'stages have one table' '--by stage has one table, in the order of the stages' latency --by stage -i 1s
 usage_error 'stages have all of their rows' '--by stage has one table, .*: no -i, --sort, --rows,' latency --by stage --rows 3
-usage_error 'no such row' "--by: 'packet' is not one of function or stage" latency --by packet
+usage_error 'no such row' "--by: 'packet' is not one of function, stage, reason, flow, device, caller, container or program" latency --by packet
 usage_error 'functions by default' 'latency needs the names of functions' latency --by function
 check 'stages need times' 1 "^netfgraph: --by stage needs times, and the rows of '.*' have none$" \
 	latency --by stage --input tests/golden/samples/default-6.12.txt
 check 'stages need arguments' 0 '^netfgraph: no traced call had a packet as an argument$' \
 	latency --by stage --input tests/golden/samples/abstime-proc-tail-7.2.txt
+
+# ---- tables by what calls have ----
+drops=tests/golden/keys/drops-7.2.rec
+"$PROGRAM" report "$drops" >"$dir/drops"
+# said PATTERN: how many lines of the recording's text match
+said()
+{
+	grep -cE "$1" "$dir/drops"
+}
+# counted PATTERN: the counts of the rows that match
+counted()
+{
+	grep -E "$1" "$dir/out" | awk '{ n += $1 } END { print n + 0 }'
+}
+check 'drops by reason' 0 '^$' profile --by reason --input "$drops"
+cp "$dir/out" "$dir/reasons"
+for reason in NO_SOCKET SOCKET_RCVBUFF IP_LOCALNET IP_CSUM PKT_TOO_SMALL; do
+	calls=$(said " sk_skb_reason_drop\(.*\[SKB_DROP_REASON_$reason\]")
+	verify "$reason is there" test "$calls" -gt 0
+	verify "drops with $reason" test "$(counted " $reason +[a-z_0-9]+\+0x[0-9a-f]+ +sk_skb_reason_drop$")" -eq "$calls"
+	verify "tracepoints with $reason" test "$(counted " $reason +- +skb:kfree_skb$")" -eq "$(said "kfree_skb: .* reason=$reason ")"
+done
+verify 'other functions have no reason' test -z "$(grep -E ' (ip_rcv|udp_sendmsg)$' "$dir/out")"
+verify 'the most frequent come first' test "$(sed 1d "$dir/out" | awk '{ print $1 }')" = "$(sed 1d "$dir/out" | awk '{ print $1 }' | sort -rn)"
+check 'drops of a text' 0 '' report "$drops" --graph-opts abstime,proc,args,retaddr -o "$dir/drops.ftrace"
+check 'drops by reason of a text' 0 '^$' profile --by reason --input "$dir/drops.ftrace"
+verify 'it has the same calls' diff <(awk '/ sk_skb_reason_drop$/ { print $1, $6, $7 }' "$dir/out" | sort) \
+	<(awk '/ sk_skb_reason_drop$/ { print $1, $6, $7 }' "$dir/reasons" | sort)
+check 'calls by flow' 0 '^netfgraph: 79 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' \
+	profile --by flow --input "$drops"
+verify 'no other call lacks them' test "$(said '/\* kfree_skb: ')" -eq 79
+verify 'a flow has its packets and bytes' grep -qE '^ +4 .* 512  udp 127\.0\.0\.1:41910 > 127\.0\.0\.1:5001 +ip_rcv$' "$dir/out"
+verify 'another flow has its own' grep -qE '^ +3 .* 108  udp 127\.0\.0\.1:33664 > 127\.0\.0\.1:5002 +ip_rcv$' "$dir/out"
+verify 'a socket sends what it is asked to' grep -qE '^ +4 .* 400  udp 0\.0\.0\.0:41910 > \* +udp_sendmsg$' "$dir/out"
+verify 'ICMP has no ports' grep -qE '^ +7 .* icmp 127\.0\.0\.1 > 127\.0\.0\.1 +ip_rcv$' "$dir/out"
+for func in ip_rcv udp_sendmsg sk_skb_reason_drop; do
+	verify "$func is counted" test "$(counted " $func$")" -eq "$(said "\|  +$func\(")"
+done
+check 'calls of a function by flow' 0 '79 calls and tracepoints lack' profile --by flow --input "$drops" -T ip_rcv --sort max --rows 2
+verify 'the slowest are first' test "$(awk 'NR > 1 { print $4 }' "$dir/out" | tr '\n' ' ')" = '6447.047 1731.577 '
+usage_error 'functions have no bytes' '--sort bytes belongs to profile --by flow and its like' profile --sort bytes --input "$drops"
+usage_error 'nor has a comparison' '--sort bytes belongs to profile --by flow and its like' diff --sort bytes x y
+usage_error 'nor a histogram' '--sort bytes belongs to profile --by flow and its like' latency f --sort bytes
+check 'flows by their bytes' 0 '' profile --by flow --input "$drops" --sort bytes
+verify 'the largest come first' test "$(awk 'NR > 1 { print $5 }' "$dir/out")" = "$(awk 'NR > 1 { print $5 }' "$dir/out" | sort -rn)"
+verify 'which is another order' test "$(awk 'NR > 1 { print $1 }' "$dir/out")" != "$(awk 'NR > 1 { print $1 }' "$dir/out" | sort -rn)"
+usage_error 'presets have no plan' '--containers, --presets and --plan exclude each other' list --plan --presets
+check 'calls by program' 0 '^$' profile --by program --input "$drops" --sort name
+verify 'they are of one program' test "$(sed 1d "$dir/out" | awk '{ print $6, $7, $1 }' | tr '\n' ';')" = \
+	"$(for func in ip_rcv sk_skb_reason_drop skb:kfree_skb udp_sendmsg; do
+		case $func in skb:*) cnt=79 ;; *) cnt=$(said "\|  +$func\(") ;; esac
+		printf 'workload %s %s;' $func "$cnt"
+	done)"
+check 'calls by device' 0 '^netfgraph: 216 calls and tracepoints lack the device of a packet, and are not counted$' \
+	profile --by device --input "$drops"
+verify 'packets have one' test "$(sed 1d "$dir/out" | awk '{ print $6, $7, $1 }' | tr '\n' ';')" = \
+	"lo ip_rcv $(said '\|  +ip_rcv\(');lo sk_skb_reason_drop $(said '\| +/\* .* dev=lo reason=');"
+check 'calls by caller' 0 '' profile --by caller --input "$drops" --sort name
+verify 'each has its calls' test "$(grep -v ' skb:kfree_skb$' "$dir/out" | sed 1d | awk '{ print $6, $7, $1 }')" = \
+	"$(sed -nE 's/.*\|  +([a-z_]+)\(.*<-([a-z_0-9]+)\+.*/\2 \1/p' "$dir/drops" | sort | uniq -c | awk '{ print $2, $3, $1 }')"
+check 'callers of a text' 0 '' profile --by caller --input "$dir/drops.ftrace" --format csv
+verify 'a text has them' grep -q ',ip_rcv_core,sk_skb_reason_drop,,2,' "$dir/out"
+check 'calls by container' 0 '^$' profile --by container --input "$drops"
+verify "a recording's cgroups have numbers" test "$(awk '/ udp_sendmsg$/ { print $1, $6, $7 }' "$dir/out")" = "$(said '\|  +udp_sendmsg\(') - 1"
+check 'no cgroups' 3 "^netfgraph: '.*': no call has the cgroup of its task, which --by container counts by\$" \
+	profile --by container --input tests/golden/stages/udp-7.2.rec
+check 'metrics by reason' 0 '^$' profile --by reason --input "$drops" --format openmetrics
+verify 'a series has the place' grep -qx 'netfgraph_calls{reason="NO_SOCKET",place="udp_rcv+0x452",func="sk_skb_reason_drop"} 7' "$dir/out"
+verify 'they have an end' test "$(tail -n 1 "$dir/out")" = '# EOF'
+check 'few series by reason' 0 '^$' profile --by reason --input "$drops" --format openmetrics --rows 2 --output-dir "$dir/metrics"
+verify 'no call is missing' test "$(sed -n 's/^netfgraph_calls{.*} //p' "$dir/metrics/netfgraph.prom" | awk '{ n += $1 } END { print n, NR }')" = \
+	"$(sed 1d "$dir/reasons" | awk '{ n += $1 } END { print n, 3 }')"
+check 'no flows' 3 "^netfgraph: '.*': no call has the addresses of a packet or a socket, which --by flow counts by\$" \
+	profile --by flow --input tests/golden/stages/udp-7.2.rec -o "$dir/undone"
+verify 'how to get them is said' grep -qx 'hint: record --graph-opts packet keeps them; a text has none' "$dir/err"
+verify 'it leaves no file' test ! -e "$dir/undone"
+check 'no callers' 3 "^netfgraph: '.*': no call has a known caller, which --by caller counts by\$" \
+	profile --by caller --input tests/golden/samples/default-7.2.txt
+check 'no reasons' 3 "^netfgraph: '.*': no call has a drop reason, which --by reason counts by\$" \
+	profile --by reason --input tests/golden/samples/args-7.2.txt
+check 'no tasks' 3 "^netfgraph: '.*': no call has the name of its task, which --by program counts by\$" \
+	profile --by program --input tests/golden/samples/default-7.2.txt
+check 'tasks of a text' 0 '^$' profile --by program --input tests/golden/samples/mini-abstime-proc.txt
+# what a recording has of packets chooses among its calls
+"$PROGRAM" report "$drops" --graph-opts noargs,noretaddr,packet | grep -A 1 '/\* udp .*:5001 ' >"$dir/flow"
+in_flow() { grep -c "|  *$1(" "$dir/flow"; }
+check 'diff of one flow' 0 '^$' diff "$drops" "$drops" --packet 'udp port 5001' --json
+verify 'both sides have its calls alone' test "$(jq -c '[.functions[] | [.func, .count[]]] | sort' "$dir/out")" = \
+	"[[\"ip_rcv\",$(in_flow ip_rcv),$(in_flow ip_rcv)],[\"sk_skb_reason_drop\",$(in_flow sk_skb_reason_drop),$(in_flow sk_skb_reason_drop)]]"
+check 'diff of a socket' 0 '^$' diff "$drops" "$drops" --packet 'udp src port 41910 and not dst port 5001' --format csv
+verify 'what runs below it is there' test "$(grep -c . "$dir/out")" -eq 4
+check 'diff of packets that one file lacks' 3 "^netfgraph: '$tcp' has no packets, which --packet needs\$" \
+	diff "$drops" "$tcp" --packet udp -o "$dir/undone"
+verify 'how to get packets is said' grep -qx 'hint: record --graph-opts packet keeps them; record --packet asks the kernel' "$dir/err"
+verify 'diff leaves no file' test ! -e "$dir/undone"
+check 'diff of packets that did not come' 3 "^netfgraph: '$drops': no call matches --packet\$" diff "$drops" "$drops" --packet 'udp port 9'
+check 'diff of what a recording does not have' 3 'no call matches --packet' diff "$drops" "$drops" --packet 'ip[8] = 64'
+usage_error 'diff of packets of a text' "--packet needs a recording, and '$dir/drops.ftrace' is a text\$" \
+	diff "$drops" "$dir/drops.ftrace" --packet udp
+check 'report of one flow' 0 '^$' report "$drops" --packet 'udp port 5001' --graph-opts noargs,packet
+verify 'it has its calls alone' test "$(grep -c '|  *[a-z_]*(' "$dir/out")" -eq "$(grep -c '|  *[a-z_]*(' "$dir/flow")"
+check 'histogram of one flow' 0 '^$' latency ip_rcv --input "$drops" --packet 'udp port 5001' --format json
+verify 'it has its calls' test "$(jq .count "$dir/out")" = "$(in_flow ip_rcv)"
+usage_error 'a profile has no stages' '--by stage belongs to: latency, diff' profile --by stage
+usage_error 'a histogram has no reasons' 'latency and diff have --by function or stage' latency --by reason f
+usage_error 'a flow has no callers' '--callers and --callees belong to tables of functions' profile --by flow --callers
+usage_error 'flows of a file have one table' 'profile --by has one table of a file: no -i' profile --by flow -i 1s --input x
+check 'flows each second' 0 '^$' profile --by flow -i 1s --parse-only
+usage_error 'flows have no time of their own' '--by flow sorts by count, total, avg, p50, p99, max, bytes or name' profile --by flow --sort self
+usage_error 'functions have no tracepoints' 'profile takes -e only with --by' profile -e skb:kfree_skb
+usage_error 'tracepoints are not chosen as calls are' \
+	'--slower-than chooses calls, and without -T, -G and --preset --by counts tracepoints alone' profile --by reason --slower-than 1ms
+usage_error 'not by their packets' '--packet chooses calls, ' profile --by program -e skb:kfree_skb --packet udp
+check 'calls are chosen' 0 '^$' profile --by reason -T kfree_skb --slower-than 1ms --parse-only
+check 'tracepoints alone' 0 '^$' profile --by program -e skb:kfree_skb --parse-only

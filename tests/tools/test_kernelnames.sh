@@ -16,7 +16,7 @@ skip() {
 command -v bpftool >/dev/null || skip 'no bpftool'
 for kernel in 5.10 6.1 6.12 7 7-arm64; do
 	[ -s "$cache/$kernel/vmlinux" ] && [ -s "$cache/$kernel/modules.cpio" ] || skip "no kernel $kernel: tests/vm/fetch gets it"
-	[ -s "$cache/$kernel/kallsyms" ] || skip "no symbols of $kernel: tests/live/run -t count $kernel or -t select $kernel leaves them"
+	[ -s "$cache/$kernel/kallsyms" ] || skip "no symbols of $kernel: tests/live/run -t start $kernel leaves them, -t count those of arm64"
 done
 
 # Tracepoints by the function that calls their programs. Functions of vmlinux by its types, and by its symbols, copies that the compiler made (f.isra.0) as f; of modules whatever words they have, for
