@@ -55,6 +55,12 @@ again()
 	[ "$1" -eq 1 ] || echo "$2" >>/tmp/again
 }
 
+# in_share N: whether the Nth of a list is tried: with NFG_SHARE=K/M every Mth from the Kth on
+in_share()
+{
+	[ -z "${NFG_SHARE-}" ] || [ $(($1 % ${NFG_SHARE#*/})) -eq $((${NFG_SHARE%/*} % ${NFG_SHARE#*/})) ]
+}
+
 # Milliseconds since the boot.
 now()
 {
@@ -477,6 +483,20 @@ counter()
 		$1 == name { print $2; exit }
 		!n { for (i = 2; i <= NF; i++) if ($1 $i == name) { n = i; group = $1; next } }
 		n && $1 == group { print $n; exit }'
+}
+
+# drop_counters: how many packets the kernel has dropped, by its counters: a reason and a number in each line. A TCP segment without
+# a socket is answered by one that has none, either, and is counted as it is answered.
+drop_counters()
+{
+	cat /proc/net/snmp /proc/net/netstat >counters
+	echo "NO_SOCKET $(($(counter Udp:NoPorts <counters) + 2 * $(counter Tcp:OutRsts <counters)))"
+	echo "UDP_CSUM $(counter Udp:InCsumErrors <counters)"
+	echo "SOCKET_RCVBUFF $(counter Udp:RcvbufErrors <counters)"
+	echo "IP_CSUM $(counter IpExt:InCsumErrors <counters)"
+	echo "PKT_TOO_SMALL $(counter IpExt:InTruncatedPkts <counters)"
+	echo "IP_NOPROTO $(counter Ip:InUnknownProtos <counters)"
+	echo "TCP_CSUM $(counter Tcp:InCsumErrors <counters)"
 }
 
 # begin COMMAND...: in the background until the test ends, as $tracer; its messages go to err.

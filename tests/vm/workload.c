@@ -22,6 +22,9 @@ struct command {
 
 static const struct command commands[] = {
 	{ "tcp", "[N]", 1000000, run_tcp, "N connections with a message each way" },
+	{ "tcp6", "[N]", 1000000, run_tcp6, "the same over IPv6" },
+	{ "mptcp", "[N]", 1000000, run_mptcp, "the same over MPTCP" },
+	{ "overflow", "N", 1000, run_overflow, "N connects to a listener whose queue is full" },
 	{ "udp", "[N]", 100000000, run_udp, "N datagrams" },
 	{ "udp6", "[N]", 100000000, run_udp6, "N datagrams over IPv6" },
 	{ "udp-to", "N", 1000000, run_udp_to,
@@ -47,6 +50,11 @@ static const struct command commands[] = {
 	  "datagrams for N times 100 ms; prints how many in each" },
 	{ "pingpong", "SECONDS", 3600, run_pingpong, "round trips between two processes" },
 	{ "flood", "N", 100000000, run_flood, "N datagrams in batches" },
+	{ "uneven", "N", 1000000, run_uneven, "N rounds, of which every 20th is slow by $HOW" },
+	{ "odd", "N", 1000000, run_odd, "the same, by other ways" },
+	{ "connects", "N", 1000000, run_connects, "N connects to port $PORT of $TO, or to itself" },
+	{ "hog", "N", 100000, run_hog, "N times 50 ms of CPU at real-time priority" },
+	{ "blast", "N", 100000, run_blast, "N times 150 ms of datagrams to port 5000 of loopback" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
 	{ "threads", "N", 1000, run_threads, "N threads with one getsockname each" },
 	{ "sleepers", "N", 30000, run_sleepers, "N threads in recv, all asleep at once" },
@@ -60,6 +68,7 @@ static const struct command commands[] = {
 	{ "old-name", "[N]", 1, run_old_name, "$RUN, to which this kernel is called 2.6" },
 	{ "new-time", "SECONDS", 1000000, run_new_time,
 	  "$RUN in a time namespace that is so far ahead" },
+	{ "notified", "N", 1000, run_notified, "a service manager's socket, for N messages" },
 	{ "no-links", "ERRNO", 4095, run_no_links, "$RUN, where BPF_LINK_CREATE fails with ERRNO" },
 };
 

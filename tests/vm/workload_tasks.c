@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 
 /* What arm64 takes for a thread, at least. */
 #define STACK_BYTES 131072
@@ -289,4 +290,33 @@ int run_new_time(unsigned long seconds)
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		fail("fork");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* notified: a service manager's socket, $NOTIFY_SOCKET; says when it is there, and then each of N messages as a line. */
+int run_notified(unsigned long n)
+{
+	const char *name = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	char bytes[128];
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (!name || strlen(name) >= sizeof(addr.sun_path))
+		fail("NOTIFY_SOCKET");
+	memcpy(addr.sun_path, name, strlen(name));
+	if (*name == '@')
+		addr.sun_path[0] = 0;
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr,
+			   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))))
+		fail("bind");
+	puts("waiting");
+	fflush(stdout);
+	while (n--) {
+		ssize_t len = recv(fd, bytes, sizeof(bytes), 0);
+
+		if (len < 0)
+			fail("recv");
+		printf("%.*s\n", (int)len, bytes);
+		fflush(stdout);
+	}
+	return 0;
 }

@@ -172,6 +172,71 @@ int run_same_ports(unsigned long n)
 	return 0;
 }
 
+/* Per round one connection over @family, and 64 bytes each way. */
+static void stream_rounds(unsigned long n, int family, int protocol)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = local(&addr, family, 0);
+	int listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
+
+	if (listener < 0 || bind(listener, (struct sockaddr *)&addr, len) || listen(listener, 16) ||
+	    getsockname(listener, (struct sockaddr *)&addr, &len))
+		fail("a listener");
+	for (unsigned long i = 0; i < n; i++) {
+		int client = socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
+		int server;
+
+		if (client < 0 || connect(client, (struct sockaddr *)&addr, len))
+			fail("connect");
+		server = accept_one(listener);
+		round_trip(client, server);
+		close(client);
+		close(server);
+	}
+	close(listener);
+}
+
+int run_tcp6(unsigned long n)
+{
+	stream_rounds(n, AF_INET6, 0);
+	say("tcp6: %lu connections", n);
+	return 0;
+}
+
+int run_mptcp(unsigned long n)
+{
+	stream_rounds(n, AF_INET, 262); /* IPPROTO_MPTCP */
+	say("mptcp: %lu connections", n);
+	return 0;
+}
+
+/* A listener with room for one that accepts nobody, and N connects after the queue is full, each with one SYN. */
+int run_overflow(unsigned long n)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = local(&addr, AF_INET, 0);
+	int listener = new_socket(AF_INET, SOCK_STREAM);
+	int fd;
+
+	if (bind(listener, (struct sockaddr *)&addr, len) || listen(listener, 0) ||
+	    getsockname(listener, (struct sockaddr *)&addr, &len))
+		fail("a listener");
+	fd = new_socket(AF_INET, SOCK_STREAM);
+	if (connect(fd, (struct sockaddr *)&addr, len))
+		fail("connect");
+	for (unsigned long i = 0; i < n; i++) {
+		int late = new_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK);
+
+		if (!connect(late, (struct sockaddr *)&addr, len) || errno != EINPROGRESS)
+			fail("a connect to a full queue");
+		close(late);
+	}
+	close(fd);
+	close(listener);
+	say("overflow: %lu SYNs too many", n);
+	return 0;
+}
+
 /* unix: one task, one stream socketpair; per round two send and two recv of 64 bytes. */
 int run_unix(unsigned long n)
 {

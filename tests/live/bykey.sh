@@ -1,0 +1,344 @@
+# profile --by: as many drops, segments and calls as the kernel and the workload count, under what they have.
+# shellcheck shell=dash
+# shellcheck disable=SC2031
+# shellcheck source=tests/live/lib.sh
+. /files/lib.sh
+
+/bin/ip link set lo up
+
+# counted NAME: a counter of the namespace.
+counted()
+{
+	cat /proc/net/snmp /proc/net/netstat | counter "$1"
+}
+
+# 5.10 has no reasons.
+has_reasons()
+{
+	case $(uname -r) in
+	5.10*) return 1 ;;
+	esac
+}
+
+# The function that frees what is dropped.
+free_func()
+{
+	for func in sk_skb_reason_drop kfree_skb_reason kfree_skb; do
+		grep -q " $func\$" /proc/kallsyms && break
+	done
+	echo $func
+}
+
+# sum_of PATTERN FILE: the counts of the rows that match.
+sum_of()
+{
+	grep -E "$1" "$2" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# expect_sum WANT PATTERN FILE
+expect_sum()
+{
+	sum=$(sum_of "$2" "$3")
+	[ "$sum" -eq "$1" ] || fail "$sum of '$2', not $1"
+}
+
+begin_table()
+{
+	begin netfgraph profile -v --max-overhead 100 -o out "$@"
+	wait_attached
+}
+
+end_table()
+{
+	end_trace
+	cat out
+}
+
+# Packets of many kinds that are dropped, beside some that are used; then the kernel's counts since are in the file truth.
+drop_some()
+{
+	# packets that come from a device, not from a socket, have a source that only the host itself may have
+	sysctl -q -w net.ipv4.conf.lo.route_localnet=1 net.ipv4.conf.lo.accept_local=1
+	drop_counters >before
+	ports=$(counted Udp:NoPorts)
+	TO=127.0.0.1 workload udp-to 31
+	workload drops 5
+	workload udp 100
+	workload tcp 20
+	sleep 0.5
+	drop_counters | paste - before | awk '{ print $1, $2 - $4 }' >truth
+	echo "ports $(($(counted Udp:NoPorts) - ports))" >>truth
+	sysctl -q -w net.ipv4.conf.lo.route_localnet=0 net.ipv4.conf.lo.accept_local=0
+	cat truth
+	[ "$(awk '$2 > 0' truth | wc -l)" -eq 8 ] || fail 'too few kinds'
+}
+
+# true_of REASON...: how many the kernel counted of these.
+true_of()
+{
+	for reason; do
+		awk -v reason="$reason" '$1 == reason { print $2 }' truth
+	done | awk '{ n += $1 } END { print n }'
+}
+
+# expect_truth FUNCTION FILE: the table has what the kernel counted, of each kind. Without reasons, places tell.
+expect_truth()
+{
+	if ! has_reasons; then
+		expect_sum "$(true_of ports UDP_CSUM)" " - +__udp4_lib_rcv\\+0x[0-9a-f]+ +$1\$" "$2"
+		expect_sum "$(true_of SOCKET_RCVBUFF)" " - +udp_queue_rcv_one_skb\\+0x[0-9a-f]+ +$1\$" "$2"
+		expect_sum "$(true_of IP_CSUM PKT_TOO_SMALL)" " - +ip_rcv_core\\+0x[0-9a-f]+ +$1\$" "$2"
+		return
+	fi
+	while read -r reason cnt; do
+		[ "$reason" = ports ] ||
+			expect_sum "$cnt" "  $reason +[a-z_0-9]+\\+0x[0-9a-f]+( \\[[a-z_0-9]+\\])? +$1\$" "$2"
+	done <truth
+}
+
+# By the tracepoint, which is the default; the places of a kind are different ones.
+test_reasons()
+{
+	begin_table --by reason
+	drop_some
+	end_table
+	expect_lossless err
+	expect_truth skb:kfree_skb out
+	expect_no_line ' skb_dump$' out
+}
+
+# By the function, which knows its caller, live and from a recording, which has both.
+test_reasons_of_calls()
+{
+	func=$(free_func)
+	begin_table --by reason -T "$func"
+	drop_some
+	end_table
+	expect_lossless err
+	expect_truth "$func" out
+	begin netfgraph record -v --max-overhead 100 -o rec -T "$func" -e skb:kfree_skb --graph-opts args,retaddr
+	wait_attached
+	drop_some
+	end_trace
+	expect 0 recorded netfgraph profile --by reason --input rec -o out
+	cat out
+	expect_truth "$func" out
+	has_reasons || return 0
+	sed -i /^ports/d truth
+	while read -r reason cnt; do
+		expect_sum "$cnt" "  $reason .* skb:kfree_skb\$" out
+	done <truth
+	expect 0 json netfgraph profile --by reason --input rec --format json -o json
+	while read -r reason cnt; do
+		sum=$(sed -n "s/.*\"reason\":\"$reason\".*\"func\":\"$func\".*\"count\":\([0-9]*\).*/\1/p" json | awk '{ n += $1 } END { print n + 0 }')
+		[ "$sum" -eq "$cnt" ] || fail "$sum of $reason in JSON, not $cnt"
+	done <truth
+}
+
+# A table each interval; no call is in two of them or in none.
+test_intervals()
+{
+	begin_table --by flow -T ip_rcv -i 300ms
+	for _ in 1 2 3 4; do
+		TO=127.0.0.1 PORT=5001 workload udp-to 5
+		TO=127.0.0.1 PORT=5002 workload udp-to 3
+		sleep 0.4
+	done
+	end_table
+	expect_sum 20 ' udp 127.0.0.1:[0-9]+ > 127.0.0.1:5001 +ip_rcv$' out
+	expect_sum 12 ' udp 127.0.0.1:[0-9]+ > 127.0.0.1:5002 +ip_rcv$' out
+	[ "$(grep -cE '^# [0-9T:.-]+Z, 0\.[0-9]+ s$' out)" -ge 2 ] || fail 'calls of all times are in one table'
+	expect_no_line '^ +0 ' out # a connection that is over is in no later table
+}
+
+# Datagrams by connection, with their bytes; what a socket without a peer sends is its own.
+test_flows()
+{
+	begin_table --by flow -T ip_rcv -T udp_sendmsg
+	TO=127.0.0.1 PORT=5001 BYTES=100 workload udp-to 20
+	TO=127.0.0.1 PORT=5002 workload udp-to 7
+	workload udp 30
+	end_table
+	expect_count_guarded 1 '^ +20 .* 2560 +udp 127\.0\.0\.1:[0-9]+ > 127\.0\.0\.1:5001 +ip_rcv$' out err
+	expect_count_guarded 1 '^ +7 .* 252 +udp 127\.0\.0\.1:[0-9]+ > 127\.0\.0\.1:5002 +ip_rcv$' out err
+	expect_count_guarded 1 '^ +20 .* 2000 +udp 0\.0\.0\.0(:[0-9]+)? > \* +udp_sendmsg$' out err
+	expect_count_guarded 1 '^ +30 .* udp 127\.0\.0\.1:([0-9]+) > 127\.0\.0\.1:\1 +udp_sendmsg$' out err
+	expect_sum 57 ' udp .* ip_rcv$' out
+	expect_sum 27 ' icmp .* ip_rcv$' out # nobody listens there
+	expect_sum 57 ' udp_sendmsg$' out
+}
+
+# A server without a peer, and its clients' packets: functions that have both tell whose packet it is.
+test_peers()
+{
+	PORT=5003 workload bound 60 &
+	server=$!
+	stray="$stray $server"
+	wait_for 20 grep -q '00000000:138B ' /proc/net/udp || fail 'no server'
+	begin_table --by flow -T udp_queue_rcv_skb -T __udp_enqueue_schedule_skb
+	for n in 23 11 5; do
+		TO=127.0.0.1 PORT=5003 workload udp-to $n
+	done
+	end_table
+	kill $server
+	for func in udp_queue_rcv_skb __udp_enqueue_schedule_skb; do
+		for n in 23 11 5; do
+			expect_count_guarded 1 "^ +$n .* udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5003 +$func\$" out err
+		done
+	done
+	expect_no_line ' > \* ' out
+}
+
+# retransmits: the addresses, ports and numbers of SYNs that were sent again, in the words of the table.
+retransmits()
+{
+	awk '$4 == "02" {
+		split($2, from, ":")
+		split($3, to, ":")
+		print to[1], from[2], $7
+	}' /proc/net/tcp | while read -r to port cnt; do
+		echo "$((0x${to%??????})) $((0x$port)) $((0x$cnt))"
+	done
+}
+
+# Segments sent again by connection: as the sockets count them, and in all as the namespace does. By the function, and
+# by the tracepoint.
+test_retransmits()
+{
+	veth_pair v0 v1
+	for host in 77 78; do
+		/bin/ip neigh add 192.0.2.$host lladdr 02:00:00:00:00:$host dev v0
+	done
+	begin_table --by flow -T tcp_retransmit_skb -e tcp:tcp_retransmit_skb
+	for try in 1 2 3; do
+		again $try 'a segment was sent again meanwhile'
+		before=$(counted Tcp:RetransSegs)
+		nc -w 20 192.0.2.77 9 </dev/null >/dev/null 2>&1 &
+		first=$!
+		sleep 1
+		nc -w 20 192.0.2.78 9 </dev/null >/dev/null 2>&1 &
+		second=$!
+		sleep 2.5
+		retransmits >sockets
+		kill $first $second
+		segs=$(($(counted Tcp:RetransSegs) - before))
+		[ "$(awk '{ n += $3 } END { print n + 0 }' sockets)" -ne "$segs" ] || break
+	done
+	workload tcp 20
+	end_table
+	cat sockets
+	[ "$segs" -ge 2 ] && [ "$(wc -l <sockets)" -eq 2 ] || fail "$segs segments, $(wc -l <sockets) sockets"
+	ip=192\\.0\\.2
+	while read -r _ port cnt; do
+		for func in tcp_retransmit_skb tcp:tcp_retransmit_skb; do
+			expect_count_guarded 1 "^ +$cnt .* tcp $ip\\.1:$port > $ip\\.7[78]:9 +$func\$" out err
+		done
+	done <sockets
+	expect_sum "$segs" ' tcp_retransmit_skb$' out
+	expect_sum "$segs" ' tcp:tcp_retransmit_skb$' out
+}
+
+# Packets by device, of a device whose own counters tell: by a function, and by a tracepoint.
+test_devices()
+{
+	veth_pair v0 v1
+	/bin/ip neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev v0
+	xmit=__dev_queue_xmit
+	begin_table --by device -T $xmit -e net:net_dev_queue
+	before=$(cat /sys/class/net/v0/statistics/tx_packets)
+	bytes=$(cat /sys/class/net/v0/statistics/tx_bytes)
+	TO=192.0.2.9 BYTES=100 workload udp-to 25
+	workload udp 40
+	sleep 0.3
+	kill -STOP "$tracer" # nothing is sent to v0 from here on that it could see
+	sent=$(($(cat /sys/class/net/v0/statistics/tx_packets) - before))
+	bytes=$(($(cat /sys/class/net/v0/statistics/tx_bytes) - bytes))
+	kill -CONT "$tracer"
+	end_table
+	[ "$sent" -ge 25 ] || fail "$sent packets were sent"
+	expect_count_guarded 1 "^ +$sent .* $bytes +v0 +$xmit\$" out err
+	expect_count_guarded 1 "^ +$sent .* $bytes +v0 +net:net_dev_queue\$" out err
+	expect_count_guarded 1 "^ +40 .* lo +$xmit\$" out err
+}
+
+# Calls by the function that called: getsockname of the workload, and datagrams of two kinds of socket.
+test_callers()
+{
+	begin_table --by caller -T ip_send_skb -T udp_sendmsg
+	workload udp 30
+	workload tcp 3
+	end_table
+	expect_count_guarded 1 '^ +30 .* (inet_sendmsg|sock_sendmsg|__sock_sendmsg|sock_sendmsg_nosec|__sys_sendto) +udp_sendmsg$' out err
+	expect_count_guarded 1 '^ +30 .* (udp_send_skb|udp_sendmsg)[a-z.0-9]* +ip_send_skb$' out err
+	expect_count 3 '' out
+}
+
+# Calls by cgroup, of one that is there, one that comes and goes, and one below a container; of a recording by their numbers.
+test_containers()
+{
+	cg=/sys/fs/cgroup
+	id=3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a
+	mkdir -p $cg/web $cg/docker/$id/init
+	begin_table --by container -T __sys_getsockname
+	for path in web docker/$id/init; do
+		# shellcheck disable=SC2016
+		sh -c 'echo $$ >'$cg/$path'/cgroup.procs; exec workload calls 30'
+	done
+	mkdir $cg/late
+	# shellcheck disable=SC2016
+	sh -c 'echo $$ >'$cg'/late/cgroup.procs; workload calls 7; sleep 0.5; workload calls 8'
+	rmdir $cg/late
+	workload calls 4
+	end_table
+	expect_count_guarded 1 '^ +30 .*  -  +/web +__sys_getsockname$' out err
+	expect_count_guarded 1 "^ +30 .*  3f2a1b0c9d8e  +/docker/$id/init +__sys_getsockname\$" out err
+	expect_count_guarded 1 '^ +15 .*  -  +/late +__sys_getsockname$' out err
+	expect_sum 79 ' __sys_getsockname$' out
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -- sh -c "echo 0 >$cg/web/cgroup.procs; workload calls 12" 2>err
+	cat err
+	expect 0 recorded netfgraph profile --by container --input rec --format json -o out
+	cat out
+	expect_count_guarded 1 "\"container\":null,\"cgroup\":\"$(stat -c %i $cg/web)\",\"func\":\"__sys_getsockname\",\"module\":null,\"count\":12," out err
+}
+
+# Calls by program, live and from a recording; tasks of the same name are one.
+test_programs()
+{
+	cp "$(command -v workload)" otherload
+	cat >work <<'END'
+workload calls 40
+./otherload calls 17
+workload calls 2
+END
+	expect 0 profile netfgraph profile --by program -o out -T __sys_getsockname -- sh work 2>err
+	cat err out
+	expect_count_guarded 1 '^ +42 .* workload +__sys_getsockname$' out err
+	expect_count_guarded 1 '^ +17 .* otherload +__sys_getsockname$' out err
+	expect_count 3 '' out
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -- sh work 2>err
+	cat err
+	expect 0 recorded netfgraph profile --by program --input rec --format csv -o out
+	cat out
+	expect_count_guarded 1 ',workload,__sys_getsockname,,42,[0-9]+,' out err
+	expect_count_guarded 1 ',otherload,__sys_getsockname,,17,[0-9]+,' out err
+	expect 0 metrics netfgraph profile --by program --input rec --format openmetrics -o out
+	expect_count_guarded 1 '^netfgraph_calls\{program="otherload",func="__sys_getsockname"\} 17$' out err
+}
+
+# What has no key is said: a function without a packet has no connection; a recording may lack the values.
+test_lacking()
+{
+	expect 0 profile netfgraph profile --by flow -o out -T __sys_getsockname -- workload calls 12 2>err
+	cat err out
+	expect_line '^netfgraph: 12 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' err
+	expect_count 1 '' out
+	expect 0 profile netfgraph profile --by reason -o out -T __sys_getsockname -- workload calls 12 2>err
+	cat err out
+	expect_line '^netfgraph: 12 calls and tracepoints lack a drop reason, and are not counted$' err
+	expect 0 record netfgraph record -o rec -T __sys_getsockname -- workload calls 3 2>err
+	expect 3 recorded netfgraph profile --by flow --input rec -o out 2>err
+	cat err
+	expect_line "^netfgraph: 'rec': no call has the addresses of a packet or a socket, which --by flow counts by$" err
+}
+
+run_tests reasons reasons_of_calls intervals flows peers retransmits devices callers containers -- programs lacking
