@@ -67,17 +67,10 @@ test_preset_drop()
 	expect_no_line '\|  (__kfree_skb|skb_release_data)\(' out
 }
 
-# The kernel's counters of drops, one a line, with their reasons. A TCP segment without a socket is answered by one that has
-# none, either, and is counted as it is answered; what a rule of iptables or of tc stops is counted by these.
+# The kernel's counters of drops, one a line, with their reasons. What a rule of iptables or of tc stops is counted by these.
 counters()
 {
-	echo "NO_SOCKET $(($(counted Udp:NoPorts) + 2 * $(counted Tcp:OutRsts)))"
-	echo "UDP_CSUM $(counted Udp:InCsumErrors)"
-	echo "SOCKET_RCVBUFF $(counted Udp:RcvbufErrors)"
-	echo "IP_CSUM $(counted IpExt:InCsumErrors)"
-	echo "PKT_TOO_SMALL $(counted IpExt:InTruncatedPkts)"
-	echo "IP_NOPROTO $(counted Ip:InUnknownProtos)"
-	echo "TCP_CSUM $(counted Tcp:InCsumErrors)"
+	drop_counters
 	echo "NETFILTER_DROP $(iptables-legacy -L INPUT -v -x -n | awk '$3 == "DROP" { print $1 }')"
 	echo "TC_INGRESS $(/files/tc -s filter show dev lo ingress | awk '/Sent/ { sub(/.*dropped /, ""); print $1 + 0; exit }')"
 }

@@ -193,6 +193,7 @@ test_background()
 	set +f
 	cd .. # where it is noted why a test fails
 	wait_armed fs/out
+	rm -f /run/netfgraph-background # it is told once a day
 	begun=$(now)
 	kill -TERM $tracer
 	wait $tracer
@@ -218,6 +219,7 @@ test_background_takes_as_said()
 	told=''
 	for try in 1 2 3; do
 		again $try "$told"
+		rm -f /run/netfgraph-background # it is told once a day
 		set -f
 		# shellcheck disable=SC2086
 		begin_trace $many --max-funcs 60 --max-overhead 100 --attach pair
@@ -383,6 +385,114 @@ test_stack_is_watched()
 	[ $# -eq 2 ] && [ "$1" -gt $(($2 / 2)) ] && [ "$1" -lt "$2" ] || fail "the deepest call had ${1:-no} bytes left"
 }
 
-run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module starts_interrupted tiny_buffer background \
+# counted FILE NAME: a number of /proc/net/FILE, which has a line of names above one of numbers, or a number behind each name.
+counted()
+{
+	awk -v name="$2" '$1 == name { print $2 }
+		n && $1 == proto { print $n; exit }
+		{ proto = $1; n = 0; for (i = 2; i <= NF; i++) if ($i == name) n = i }' "/proc/net/$1"
+}
+
+# each_of WANT FUNC...: so many calls of each begin, wherever they are.
+each_of()
+{
+	want=$1
+	shift
+	for func in "$@"; do
+		expect_count "$want" "\| +$func( \\[[a-z]*\\])?\\(\\)( \\{|;)\$" out
+	done
+}
+
+# The default functions have both families, and the entries of sockets of other kinds. The kernel counts what IPv6 brings.
+test_both_families()
+{
+	/bin/ip link set lo up
+	expect 0 netfgraph netfgraph -v -o out -- taskset 1 workload udp6 20 2>err
+	cat err
+	expect_only_guarded err
+	each_of 20 udpv6_sendmsg udpv6_rcv udpv6_queue_rcv_skb udpv6_recvmsg ip6_send_skb ip6_output ip6_finish_output2 ipv6_rcv ip6_input
+	begin_trace
+	tcp=$(counted snmp InSegs) ip=$(counted snmp6 Ip6InReceives)
+	taskset 1 workload tcp6 5
+	tcp=$(($(counted snmp InSegs) - tcp)) ip=$(($(counted snmp6 Ip6InReceives) - ip))
+	end_trace
+	[ "$tcp" -ge 40 ] || fail "the kernel counted $tcp segments"
+	each_of 5 tcp_v6_connect tcp_connect inet_csk_accept
+	each_of 10 tcp_sendmsg
+	each_of 11 tcp_close # with that of the listener
+	each_of "$tcp" tcp_v6_rcv
+	each_of "$ip" ipv6_rcv ip6_input
+	each_of 0 tcp_v4_rcv ip_rcv
+	expect 0 netfgraph netfgraph -o out -- taskset 1 sh -c 'ping -c 4 -i 0.1 ::1; workload unix 11' 2>err
+	each_of 8 icmpv6_rcv
+	each_of 22 unix_stream_sendmsg unix_stream_recvmsg
+}
+
+# What no kernel of the table has built in: functions of a module are there once it is loaded.
+test_sockets_of_modules()
+{
+	netfgraph list >all || fail 'no list'
+	if grep -q ' mptcp_sendmsg$' /proc/kallsyms; then
+		expect 0 netfgraph netfgraph -o out -- taskset 1 workload mptcp 6 2>err
+		each_of 12 mptcp_sendmsg mptcp_recvmsg
+	else
+		expect_no_line mptcp all
+	fi
+	expect_no_line tls all
+	[ -e /sys/kernel/btf/vmlinux ] && modprobe tls || skip 'no module tls'
+	netfgraph list >all || fail 'no list'
+	[ -e /sys/kernel/btf/tls ] || skip 'no BTF of modules (5.11)'
+	expect_line '^tls_sw_sendmsg \[tls\]$' all
+	expect_line '^tls_sw_recvmsg \[tls\]$' all
+}
+
+# What the presets answer is as often as the kernel counts it, and nothing else is shown. A listener with room for one that
+# accepts nobody: SYNs find the queue full. Two SYNs sent before the first ACK comes: the second ACK finds it full.
+test_preset_retransmit()
+{
+	veth_pair v0 v1
+	/bin/ip neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev v0
+	begin_trace --preset retransmit --graph-opts args,retval,packet
+	before=$(counted snmp RetransSegs)
+	nc -w 5 192.0.2.77 9 </dev/null >/dev/null 2>&1
+	workload tcp 20
+	segs=$(($(counted snmp RetransSegs) - before))
+	end_trace
+	echo "$segs segments again"
+	[ "$segs" -ge 2 ] || fail 'nothing was sent again'
+	expect_count "$segs" '\|  (tcp_retransmit_skb|__tcp_retransmit_skb|tcp_rtx_synack)\(' out
+	expect_count "$segs" '\|  ([a-z_]*\(.*\);|\}).* ret=0' out
+	expect_no_line '\| +([a-su-z]|tcp_[a-qs-z]|__tcp_[a-qs-z])[a-z_0-9]*\(' out
+}
+
+test_preset_listen_overflow()
+{
+	/bin/ip link set lo up
+	begin_trace -v --preset listen-overflow --graph-opts packet
+	full=$(counted netstat ListenOverflows) drops=$(counted netstat ListenDrops)
+	workload tcp 20
+	workload overflow 9
+	workload connect-refused 4
+	full=$(($(counted netstat ListenOverflows) - full)) drops=$(($(counted netstat ListenDrops) - drops))
+	end_trace
+	echo "$full overflows, $drops drops"
+	[ "$full" -ge 9 ] && [ "$drops" -eq "$full" ] || fail 'the kernel counted others'
+	expect_count "$full" '\| +(tcp_conn_request|tcp_v4_syn_recv_sock)\(' out
+	expect_count "$full" '\| +[a-z_0-9]+\(' out
+}
+
+# What a task waits for, and how long.
+test_preset_sleep()
+{
+	begin_trace --preset sleep --slower-than 150ms --graph-opts proc
+	sleep 0.3
+	workload recv-block 200 >/dev/null
+	end_trace
+	expect_count 1 'sleep-[0-9]+ .*\| +do_nanosleep\(' out
+	expect_line '\| +__skb_wait_for_more_packets\(' out
+}
+
+run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module both_families sockets_of_modules \
+	preset_retransmit preset_listen_overflow preset_sleep starts_interrupted tiny_buffer background \
 	background_takes_as_said places named_like_another stack_is_watched -- symbols second_interrupt \
 	pingpong_loses_nothing output_before_detach

@@ -65,12 +65,12 @@ test_packets()
 test_start_functions()
 {
 	export TO=127.0.0.1
-	expect 0 trace netfgraph -e skb:kfree_skb -e skb:consume_skb -G $handler --callee-depth 1 -o out -- taskset 1 workload udp-to 7 2>err
+	expect 0 trace netfgraph -e skb:kfree_skb -e skb:consume_skb -G $handler --callee-depth 1 -o out -- sh -c 'taskset 1 workload udp-to 7; sleep 0.3' 2>err
 	cat err
 	# where its caller is traced, too, the location is the tracer's
 	expect_count_guarded 7 "/\* kfree_skb: skbaddr=0x[0-9a-f]+ .*\*/\$" out err
 	awk '/\|  '$handler'/ { open = 1 } /\/\* / && !open { exit 1 } /\|  }/ { open = 0 }' out || fail 'an event outside the graph'
-	expect 0 trace netfgraph -e skb:kfree_skb -G __sys_getsockname --callee-depth 1 -o out -- taskset 1 workload udp-to 7 2>err
+	expect 0 trace netfgraph -e skb:kfree_skb -G __sys_getsockname --callee-depth 1 -o out -- sh -c 'taskset 1 workload udp-to 7; sleep 0.3' 2>err
 	expect_no_line '/\* kfree_skb' out
 }
 

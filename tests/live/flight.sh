@@ -55,7 +55,10 @@ test_windows()
 		expect_calls 1 0 __sys_recvfrom out
 		netfgraph report --graph-opts tail "$f" | awk '/ __sys_recvfrom(\(\);| \*\/)$/ { for (i = 1; i < NF; i++) if ($i == "us" && $(i - 1) >= 500000) found = 1 }
 			END { exit !found }' || { grep recvfrom out; fail "$f has no slow call"; }
-		netfgraph info "$f" | grep -q "options.*--when" || fail 'the condition is not told'
+		netfgraph info "$f" >about
+		expect_line "^options .*--when" about
+		expect_count 1 "^trigger +20[^ ]+Z, '__sys_recvfrom > 500ms': __sys_recvfrom in task [0-9]+, which began 0\.[5-9][0-9]+ s before\$" about
+		expect_count 1 "/\* trigger '__sys_recvfrom > 500ms': __sys_recvfrom in task [0-9]+, which began " out
 	done
 }
 
@@ -74,12 +77,25 @@ test_hanging_and_stopped()
 	netfgraph report flight/*.rec >out
 	expect_calls 17 1 inet_getname out
 	expect_line ' __sys_recvfrom\(\) \{' out
+	task=$(sed -n "s/.*: __sys_recvfrom in task \([0-9]*\), which began 0\.3.* s before \*\/\$/\1/p" out)
+	[ -n "$task" ] || fail 'the report does not know its trigger'
+	expect 0 info netfgraph info flight/*.rec --format json >about
+	expect_line "\"triggers\":\[\{\"condition\":\"__sys_recvfrom > 300ms\",.*\"func\":\"__sys_recvfrom\",\"begin_ns\":[0-9]+,\"tid\":$task\}\]" about
+	expect 0 json netfgraph report flight/*.rec --format json >lines
+	expect_count 1 "\"type\":\"comment\",\"comment\":\"trigger '__sys_recvfrom > 300ms'.*\"tid\":$task,\"pid\":[0-9]+,.*\"comm\":\"workload\"" lines
+	# the call that hangs is found, and no other
+	expect 0 slow netfgraph report flight/*.rec --slower-than 300ms -o slow
+	cat slow
+	expect_count 1 ' __sys_recvfrom\(\) \{$' slow
+	expect_count 1 " /\* __sys_recvfrom in task $task: > [0-9]+\.[0-9]{6} s, not returned \*/\$" slow
+	expect_no_line ' __sys_getsockname' slow
+	expect 3 'slower' netfgraph report flight/*.rec --slower-than 100s -o slow 2>err
 }
 
 # A trigger without end: recordings follow each other with pauses, old ones go, and neither memory nor space grows.
 test_flood()
 {
-	begin_flight --ring 8M --max-disk 16M --when 'inet_getname > 1000/s || __sys_getsockname > 900/s' --window 300ms --pause 50ms
+	begin_flight --ring 8M --buffer-size 4M --max-disk 16M --when 'inet_getname > 1000/s || __sys_getsockname > 900/s' --window 300ms --pause 50ms
 	kib VmHWM >hwm
 	for i in 1 2 3 4 5 6; do
 		workload calls $((60000 * i / slow))
@@ -204,4 +220,52 @@ test_members()
 	[ "$(count ' udp_sendmsg\(sk.sk_protocol=IPPROTO_UDP\)|udp_sendmsg\(sk.sk_protocol=17\)' out)" -ge 30000 ] || fail 'not all'
 }
 
-run_tests windows hanging_and_stopped members -- flood ended_by_limit refusals -- long
+# send_bytes N BYTES
+send_bytes()
+{
+	TO=127.0.0.1 BYTES=$2 workload udp-to "$1"
+}
+
+# begin_tested CONDITION
+begin_tested()
+{
+	rm -rf flight
+	begin netfgraph record -v --max-overhead 100 -o flight -T udp_sendmsg -T inet_getname --ring 8M --window 2s --pause 10ms --when "$1"
+	wait_attached
+	sleep 0.5
+}
+
+# Of calls of one function those count whose arguments, members or results are such, and no others.
+test_values_tested()
+{
+	ip link set lo up
+	begin_tested 'udp_sendmsg(len > 1000 && sk.sk_protocol == 17 && sk.sk_prot.name == "UDP")'
+	send_bytes 40 100
+	send_bytes 1 1001
+	sleep 5
+	send_bytes 40 1000
+	end_flight
+	expect_line '^netfgraph: udp_sendmsg\(len > 1000 .*: udp_sendmsg in task [0-9]+; recording' err
+	expect_line '^netfgraph: 1 trigger: 1 recording, 0 more in their windows, 0 in the pauses' err
+	expect 0 report netfgraph report --strict flight/*.rec >out
+	expect_count 41 'udp_sendmsg\(.*len=0x(64|3e9)[,)].*sk.sk_protocol=(IPPROTO_UDP|17)' out
+	expect_count 1 'udp_sendmsg\(.*len=0x3e9[,)]' out
+
+	begin_tested 'udp_sendmsg(sk.sk_protocol == IPPROTO_TCP) || udp_sendmsg(len == 100) > 40/s || inet_getname(retval < 0)'
+	send_bytes 40 100
+	send_bytes 40 101
+	workload calls 20
+	end_flight
+	expect_line '^netfgraph: 0 triggers: 0 recordings' err
+
+	begin_tested 'inet_getname(retval == 16)'
+	send_bytes 5 100
+	workload calls 3
+	end_flight
+	expect_line '^netfgraph: 3 triggers: 1 recording, 2 more in their windows' err
+	expect 3 refused netfgraph record -o flight -T udp_sendmsg --ring 8M --when 'udp_sendmsg(lenn > 5)' true 2>err
+	cat err
+	expect_line "--when: no traced function called 'udp_sendmsg' has all that 'lenn > 5' tests" err
+}
+
+run_tests windows hanging_and_stopped members values_tested -- flood ended_by_limit refusals -- long

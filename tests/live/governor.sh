@@ -151,6 +151,23 @@ test_not_enough_to_leave_out()
 	expect_clean 'the limit was passed'
 }
 
+# A tenth of a second now and then is more than twice the limit, and the mean of a second is not: nothing ends.
+test_bursts()
+{
+	traced 10 bursts -T udp_sendmsg -T udp_recvmsg -T loopback_xmit -T 'ip_rcv*' -T 'ip_send*'
+	for _ in 1 2 3; do
+		rate 1 burst
+		sleep 1.5
+	done
+	kill -TERM "$tracer" 2>/dev/null
+	wait "$tracer"
+	status=$?
+	cat bursts.err
+	[ "$status" -eq 0 ] || fail "exit status $status"
+	expect_no_line 'the trace ends|from here on' bursts.err
+	[ "$(count ' udp_sendmsg\(' bursts.txt)" -gt 100 ] || fail 'too few calls'
+}
+
 # Rows of a trace with absolute times, by the second they begin in: the most events that one has.
 fullest_second()
 {
@@ -495,4 +512,4 @@ case $(uname -r) in
 esac
 note_attached
 sleep 5 # until the kernel has done what it puts off at boot
-run_tests duty open_between_windows ended_in_windows learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out many_events few_events too_many_events
+run_tests duty open_between_windows ended_in_windows learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out bursts many_events few_events too_many_events

@@ -226,6 +226,123 @@ test_timeout()
 	expect_job_goes_on
 }
 
+# ---- when it has begun ----
+
+# Whoever finds the file finds its beginning, and misses no call from then on. Five times, for its time varies.
+test_begun_file()
+{
+	for _ in 1 2 3 4 5; do
+		rm -f out
+		begin netfgraph -T __sys_getsockname -o out
+		until [ -e out ] || is_gone "$tracer"; do :; done
+		[ -s out ] || fail 'the file is empty'
+		workload calls 40
+		end_trace
+		expect_calls 40 0 __sys_getsockname out
+		expect_count 1 "^netfgraph: tracing 1 function to 'out'$" err
+	done
+}
+
+test_begun_recording()
+{
+	begin netfgraph record -T __sys_getsockname -o rec
+	until [ -e rec ] || is_gone "$tracer"; do :; done
+	workload calls 40
+	end_trace
+	expect_count 1 "^netfgraph: recording 1 function to 'rec'$" err
+	expect 0 report netfgraph report rec -o out
+	expect_calls 40 0 __sys_getsockname out
+}
+
+# One line, also where the rows go elsewhere, and not with -q.
+test_begun_line()
+{
+	begin netfgraph -T __sys_getsockname >shown
+	wait_for 60 grep -q '^netfgraph: tracing 1 function$' err || fail 'it is not said'
+	workload calls 40
+	end_trace
+	expect_calls 40 0 __sys_getsockname shown
+	expect 0 quiet netfgraph -q -T __sys_getsockname -o out -- workload calls 7 2>err
+	[ ! -s err ] || fail "with -q: $(cat err)"
+	expect_calls 7 0 __sys_getsockname out
+	expect 0 'a command' netfgraph -T __sys_getsockname -o out -- sh -c 'echo command >&2; workload calls 7' 2>err
+	[ "$(head -n 2 err)" = "netfgraph: tracing 1 function to 'out' until 'sh' ends
+command" ] || fail "$(cat err)"
+	expect 0 'a table' netfgraph profile -T __sys_getsockname -- workload calls 7 2>err >out
+	expect_count 1 "^netfgraph: counting calls of 1 function until 'workload' ends$" err
+}
+
+test_ready_fd()
+{
+	mkfifo ready
+	rm -f out
+	begin sh -c 'exec netfgraph -q --ready-fd 7 -T __sys_getsockname -o out 7>ready' # opening waits for the reader
+	read -r line <ready || fail 'no newline'
+	[ -z "$line" ] || fail "not a newline: $line"
+	[ -s out ] || fail 'no file'
+	[ ! -e "/proc/$tracer/fd/7" ] || fail 'the descriptor is open'
+	workload calls 40
+	end_trace
+	expect_calls 40 0 __sys_getsockname out
+	# shellcheck disable=SC2016
+	expect 0 'a command' netfgraph --ready-fd 7 -T __sys_getsockname -o out -- sh -c 'ls -l /proc/$$/fd' 7>told >fds 2>err
+	[ "$(wc -c <told)" -eq 1 ] || fail "$(wc -c <told) bytes"
+	expect_no_line ' 7 -> ' fds
+	expect 3 'no function' netfgraph --ready-fd 7 -T nosuch -o none 7>told 2>err
+	[ ! -s told ] || fail 'told, but nothing is traced'
+	[ ! -e none ] || fail 'a file, but nothing is traced'
+	expect 2 'no descriptor' netfgraph --ready-fd 8 -T __sys_getsockname -o none 2>err
+	expect_line '^netfgraph: --ready-fd: descriptor 8 is not open$' err
+}
+
+test_notify()
+{
+	for NOTIFY_SOCKET in "$PWD/socket" @netfgraph-test; do
+		export NOTIFY_SOCKET
+		workload notified 1 >told &
+		receiver=$!
+		stray="$stray $receiver"
+		wait_for 10 grep -q waiting told || fail 'no receiver'
+		begin netfgraph -T __sys_getsockname -o out
+		wait "$receiver"
+		[ -s out ] || fail 'no file'
+		workload calls 40
+		end_trace
+		expect_line '^READY=1$' told
+		expect_calls 40 0 __sys_getsockname out
+		rm out
+	done
+	expect 0 'nobody there' netfgraph -T __sys_getsockname -o out -- workload calls 7 2>err
+	expect_count 1 "^netfgraph: nobody is told at NOTIFY_SOCKET='@netfgraph-test' when tracing begins: Connection refused$" err
+	expect_calls 7 0 __sys_getsockname out
+	unset NOTIFY_SOCKET
+}
+
+# Killed at any moment before it begins, it leaves no file, and an old one as it was.
+test_begun_never()
+{
+	mkdir box old
+	for delay in 0.02 0.1 0.2 0.3 0.5 0.8; do
+		echo old >old/file
+		for dir in box old; do
+			begin netfgraph -T __sys_getsockname -o "$dir/file"
+			sleep "$delay"
+			kill -KILL "$tracer"
+			wait "$tracer"
+			grep -q '^netfgraph: tracing' err && rm -f box/file && continue
+			[ "$dir" = box ] || [ -z "$(head -c 1 old/file | tr -d 'o#')" ] || fail "$(cat old/file)"
+			# it may have been killed between the file and the line
+			[ ! -e box/file ] || [ -s box/file ] || fail 'an empty file'
+			rm -f box/file
+			[ "$(find box old | wc -l)" -eq 3 ] || fail "$(find box old)"
+		done
+	done
+	expect 127 'no command' netfgraph -T __sys_getsockname -o box/file -- ./nosuch 2>err
+	touch notexec
+	expect 126 'not executable' netfgraph -T __sys_getsockname -o box/file -- ./notexec 2>err
+	[ -z "$(ls -A box)" ] || fail "$(ls -A box)"
+}
+
 note_attached
-run_tests exit sigint sigkill early_sigkill -- sigkill_pid sigterm_pid sigint_everywhere ctrl_c early_sigint early_sigterm \
+run_tests exit sigint sigkill early_sigkill begun_file ready_fd -- begun_recording begun_line notify begun_never sigkill_pid sigterm_pid sigint_everywhere ctrl_c early_sigint early_sigterm \
 	early_sighup timeout

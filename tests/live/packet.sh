@@ -294,7 +294,7 @@ test_values()
 		calls 5 udp_rcv
 		calls 4 tcp_v4_rcv
 		calls 4 tcp_connect
-		expect_count 2 '/\* tcp local 127.0.0.1:[0-9]+ peer 127.0.0.1:7 \*/' out
+		expect_count 2 '/\* tcp 127.0.0.1:[0-9]+ > 127.0.0.1:7 socket \*/' out
 		expect_no_line '/\* tcp .*:9 ' out
 	done
 }
@@ -305,8 +305,12 @@ test_recorded()
 	expect 0 report netfgraph report rec >out
 	calls 5 udp_sendmsg
 	expect_no_line ' tcp_' out
-	expect 2 'a filter afterwards' netfgraph report rec --packet udp >out 2>err
-	expect_line '^netfgraph: --packet works only while tracing' err
+	expect 3 'a filter afterwards' netfgraph report rec --packet udp >out 2>err
+	expect_line "^netfgraph: 'rec' has no packets, which --packet needs$" err
+	expect 0 record netfgraph record -o rec $both --graph-opts packet -- sh -c 'workload udp 5; workload tcp 2' 2>err
+	expect 0 report netfgraph report rec --packet udp >out
+	calls 5 udp_sendmsg
+	expect_no_line ' tcp_' out
 	expect 0 profile netfgraph profile $both --packet udp -o out -- sh -c 'workload udp 5; workload tcp 2' 2>err
 	cat out
 	expect_line 'udp_sendmsg' out
@@ -343,5 +347,18 @@ test_large_filters()
 	events 10
 }
 
-run_tests by_protocol by_socket nothing_else header_bytes header_of_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
+# The guest has no /etc/protocols: a name would be number 0 for libpcap, and match nothing.
+test_without_names()
+{
+	[ ! -e /etc/protocols ] || skip 'has /etc/protocols'
+	for expression in 'ip proto foo' 'udp or (ip6 protochain \esp)' 'not proto \tcp and port 5' 'ip proto (17 or \esp)' \
+		'udp&&proto \tcp' 'ip proto\tcp'; do
+		expect 2 "$expression" netfgraph --packet "$expression" -T udp_sendmsg --timeout 100ms 2>err
+		expect_line "^netfgraph: --packet: '.*' names protocol '(foo|esp|tcp)', but this host has no /etc/protocols: use its number\$" err
+	done
+	expect 0 'a number' netfgraph --packet 'ip proto 17 and udp port 5' -T udp_sendmsg --timeout 100ms -o out 2>err
+	cat err
+}
+
+run_tests without_names by_protocol by_socket nothing_else header_bytes header_of_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
 	with_others recorded

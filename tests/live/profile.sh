@@ -94,7 +94,7 @@ END
 		expect 0 record netfgraph record -o rec "$@" -- sh work 2>rec.err
 		expect 0 recorded netfgraph profile --callers --input rec -o recorded
 		for table in out events recorded; do
-			sed -E 's/^( *[0-9]+) .* ([^ ]+)$/\1 \2/' $table | sort >$table.counts
+			sed -E '/^ *COUNT/d; s/^( *[0-9]+) .* ([^ ]+)$/\1 \2/' $table | sort >$table.counts
 		done
 		! cmp out.counts events.counts || ! cmp out.counts recorded.counts || break
 	done

@@ -195,6 +195,10 @@ test_query_waits()
 						exit 0
 			exit 1
 		}' out || fail 'no wake-up inside the long wait'
+	typed query-waits 4
+	cat out
+	expect_line '^1 of [1-9][0-9]* calls of sock_read_iter was slow: [1-9][0-9.]* s' out
+	expect_line ' +[1-9][0-9.]* s +[0-9.]+ %  asleep in [a-z_]+ \(state S\), woken by (a softirq .*|[a-z]+, in its softirq, )from (tcp|sock)_[a-z_]+' out
 }
 
 # The way of the packet that ends the sleep: from the card through the rules.
@@ -319,12 +323,71 @@ test_slow_requests()
 	nested sock_read_iter sk_wait_data
 }
 
+three_requests()
+{
+	for _ in 1 2 3; do
+		wget -q -O page http://192.0.2.2:9000/cgi-bin/slow
+	done
+}
+
+# A client's end and the server's, in another namespace, are one connection: both send once at least.
+test_by_connection()
+{
+	wait_for 120 is_untraced || fail 'the trace before is still being detached'
+	waits_by=is_begun
+	typed_while by-connection 1 three_requests
+	for func in tcp_sendmsg tcp_recvmsg; do
+		expect_count 3 "^ +[0-9]+ .* tcp 192\\.0\\.2\\.1:[0-9]+ > 192\\.0\\.2\\.2:9000 +$func\$" out
+	done
+	# a second and more of each request is the wait for the answer
+	[ "$(awk '/:9000 +tcp_recvmsg$/ && $4 > 1000000' out | wc -l)" -eq 3 ] || fail 'no wait for each answer'
+}
+
+one_request()
+{
+	wget -q -O page http://192.0.2.2:9000/
+}
+
+# A container is a process in the other namespace; a client of this one asks its server. The way to it is over a bond, with rules.
+test_host_side()
+{
+	wait_for 120 is_untraced || fail 'the trace before is still being detached'
+	mkdir -p /sys/fs/cgroup/web
+	/bin/ip netns exec far sleep 1000 &
+	boxed=$!
+	stray="$stray $boxed"
+	echo $boxed >/sys/fs/cgroup/web/cgroup.procs
+	typed_while host-side 1 one_request
+	kill $boxed
+	expect_line "^netfgraph: --host-side: --packet 'host 10\.9\.0\.2 or host 192\.0\.2\.2' --track$" err
+	expect_line '/\* tcp 192\.0\.2\.1:[0-9]+ > 192\.0\.2\.2:9000 flags=SYN \*/$' out
+	nested ip_output nf_hook_slow
+	nested ip_output __dev_queue_xmit __dev_queue_xmit # the bond, and its device
+	expect_line '\| +ip_rcv\(pkt=1\) \{$' out # with the container
+}
+
+a_lock()
+{
+	HOW=locked workload uneven 200
+}
+
+# Every 20th answer is late, because the server waits for a lock that another process has.
+test_slow_server()
+{
+	wait_for 120 is_untraced || fail 'the trace before is still being detached'
+	waits_by=is_begun
+	typed_while slow-server 1 a_lock
+	expect_line '^1?[0-9] of [0-9]+ calls of __sys_recvfrom were slow: [4-9][0-9.]+ ms instead of' out
+	sed -n '/ %  /{p;q}' out >first
+	expect_line '%  asleep in sk_wait_data \(state S\), woken by server, in its softirq, .*; server meanwhile was asleep in futex_[a-z_]+ \(state S\) [5-9][0-9] %' first
+}
+
 # Two recordings of the same work, and a rule more.
 test_what_changed()
 {
 	has_module_types || {
 		typed what-changed 1 3
-		expect_line "no function matches 'nft_do_chain" err
+		expect_line "^netfgraph: cannot trace 'nft_do_chain[a-z0-9_]*' and [0-9]+ more: the module nf_tables has no types \(BTF\)$" err
 		return
 	}
 	typed what-changed 1
@@ -392,4 +455,4 @@ case ${NFG_CARD:-$(uname -r)} in
 *) names='card_arrives' ;;
 esac
 run_tests $names $([ -n "${NFG_CARD-}" ] ||
-	echo query_waits query_answered connect_drivers packet_arrives loopback_write slow_requests what_changed)
+	echo query_waits query_answered connect_drivers packet_arrives loopback_write slow_requests by_connection host_side slow_server what_changed)

@@ -4,6 +4,9 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
+# For tests/tools/test_kernelnames.sh, of every kernel.
+cat /proc/kallsyms >/out/kallsyms.txt
+
 now_ms()
 {
 	awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime

@@ -146,7 +146,7 @@ test_recorded()
 	expect 0 json netfgraph report rec --format json -o out 2>err
 	grep user_stack out
 	frame='"offset":[0-9]+,"file":"/files/usercalls","build_id":"[0-9a-f]{40}"\}'
-	expect_count 1 "\"user_stack\":\\[\\{\"ip\":\"0x[0-9a-f]+\",\"symbol\":\"inner\",$frame,\\{\"ip\":\"0x[0-9a-f]+\",\"symbol\":\"middle\",$frame," out
+	expect_count 1 "\"type\":\"user_stack\",\"user_stack\":\\[\\{\"ip\":\"0x[0-9a-f]+\",\"symbol\":\"inner\",$frame,\\{\"ip\":\"0x[0-9a-f]+\",\"symbol\":\"middle\",$frame," out
 	expect 0 folded netfgraph report rec --format folded -o out 2>err
 	expect_line '^usercalls;.*;main \[usercalls\];outer \[usercalls\];middle \[usercalls\];inner \[usercalls\];__sys_connect ' out
 	expect 0 otlp netfgraph report rec --format otlp -o out 2>err

@@ -86,7 +86,7 @@ test_stack()
 		expect_count 23 'stack: ' out
 		expect_calls 23 '[12]' inet_getname out
 		expect 0 "JSON, $mode" netfgraph report rec --format json >json
-		expect_count 23 '^\{"schema":2,"host":"[^"]*","stack":\["[a-z0-9_]*getsockname\+0x[^ ]*","' json
+		expect_count 23 '^\{"schema":2,"host":"[^"]*","type":"stack","stack":\["[a-z0-9_]*getsockname\+0x[^ ]*","' json
 		expect 0 "without, $mode" netfgraph report rec --graph-opts nostack >out
 		expect_no_line 'stack: ' out
 		modes="$modes $mode"
