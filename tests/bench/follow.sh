@@ -1,6 +1,6 @@
 # In a guest that counts instructions: what it costs to follow softirqs and context switches while a function is traced
 # that nobody calls. Prints lines "NAME N": N instructions for 1000 datagrams that a task sends to itself, which is one
-# softirq each, and for 1000 round trips of two tasks on one CPU, which are two of both.
+# softirq each, and for 1000 round trips of two tasks on one CPU, which are two of both, and two wakings.
 rounds=20
 tries=2
 func=inet_getname
@@ -11,6 +11,14 @@ least() {
 
 followed() {
 	netfgraph -T $func -o /dev/null "$@"
+}
+
+starts() {
+	netfgraph -G $func --callee-depth 1 -o /dev/null "$@"
+}
+
+sleeps() {
+	netfgraph -G $func --callee-depth 1 --graph-opts sleep -o /dev/null "$@"
 }
 
 datagrams() {
@@ -29,5 +37,7 @@ datagrams untraced env
 datagrams followed followed
 trips untraced env
 trips followed followed
+trips starts starts
+trips sleeps sleeps
 datagrams untraced-again env
 trips untraced-again env

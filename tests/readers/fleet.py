@@ -68,7 +68,7 @@ class Fleet:
 
     def lossy(self):
         by_host = group(self.calls, lambda call: call["host"])
-        rows = [[host, len(lost), sum(loss["lost"] or 0 for loss in lost),
+        rows = [[host, sum(loss["cpu"] is not None for loss in lost), sum(loss["lost"] or 0 for loss in lost),
                  sum(not call["complete"] for call in by_host[host]), len(by_host[host])]
                 for host, lost in group(self.losses, lambda loss: loss["host"]).items()]
         return sorted(rows, key=lambda row: (-row[1], row[0]))

@@ -60,6 +60,7 @@ class Span:
             "func": get("code.function.name"), "module": get("netfgraph.module"), "args": args or None,
             "caller": get("netfgraph.caller"), "ret": get("netfgraph.ret"), "complete": is_complete,
             "returned": is_returned, "duration_ns": self.duration() if is_complete else None,
+            "net_ns": get("netfgraph.net_ns"), "net_error_ns": get("netfgraph.net_error_ns"),
             "begin_unix_ns": self.begin if not clock and is_complete else None,
             "begin_ns": self.begin if clock == "monotonic" and is_complete else None,
         }
@@ -67,6 +68,7 @@ class Span:
 
 def wanted(call, has_wall_clock):
     call = {key: value for key, value in call.items() if key not in ("schema", "depth", "end_ns")}
+    call = {"net_ns": None, "net_error_ns": None, **call}
     if not call["complete"]:
         call["duration_ns"] = None
     if has_wall_clock or not call["complete"]:
@@ -133,7 +135,7 @@ def main():
     said += [(span.name, span.begin, span.attributes) for span in spans if not span.is_call()]
     said = [(name, None if clock == "none" else at, what["cpu.logical_number"], what) for name, at, what in said]
     time = "time_ns" if clock else "time_unix_ns"
-    compare("the loss", [(line["cpu"], line["lost"], line[time]) for line in ours if "lost" in line],
+    compare("the loss", [(line["cpu"], line["lost"], line[time]) for line in ours if "lost" in line and line["cpu"] is not None],
             [(cpu, what.get("netfgraph.lost.count"), at) for name, at, cpu, what in said if name == "lost events"])
     compare("the comment", [(line["cpu"], line["comment"], line[time]) for line in ours if "comment" in line],
             [(cpu, what["netfgraph.comment"], at) for name, at, cpu, what in said if name == "comment"])

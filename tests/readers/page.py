@@ -55,6 +55,27 @@ VALUES = """
     return seen;
 })()
 """
+# Net durations: of each call that has one, and what the table makes of them; as in net_of().
+NETS = """
+(() => {
+    const { page } = netfgraph, { trace } = page, seen = {};
+    for (let i = 0; i < trace.cnt; i++) {
+        if (isNaN(trace.net[i]))
+            continue;
+        const isSmall = trace.net[i] < trace.netError[i], shown = page.rowsOf(i).find(row => row[0] === "net");
+        const key = JSON.stringify([trace.funcs[trace.func[i]].name, isSmall ? null : trace.net[i], trace.netError[i], shown[1][0] === "<"]);
+        seen[key] = (seen[key] || 0) + 1;
+    }
+    return seen;
+})()
+"""
+NET_TABLE = """
+(() => {
+    const { table } = netfgraph.page;
+    table.show();
+    return Object.fromEntries(table.rows.filter(row => row.net !== undefined).map(row => [row.name, [row.net, row.netError, row.netSelf]]));
+})()
+"""
 # What the idle task and ksoftirqd do in the network stack is in softirqs, whatever functions are traced.
 IDLE = "netfgraph.page.timeline.layout.tracks.filter(track => /^(swapper|ksoftirqd)/.test(track.label) && track.rowCnt).length"
 # How red the tracks are where events were lost, and the pixels of incomplete calls, of 255: the reddest of each. Losses that
@@ -121,7 +142,7 @@ def calls_of(path):
         call = json.loads(line)
         said.hosts.add(call["host"])
         if "lost" in call:
-            said.places += 1
+            said.places += call["cpu"] is not None
             said.lost += call["lost"] or 0
         if "comment" in call:
             said.comments.append(call["comment"])
@@ -136,6 +157,10 @@ def calls_of(path):
         values = [[key, value_text(value)] for key, value in (call["args"] or {}).items()]
         values += [["returned", call["ret"]]] if call["ret"] is not None else []
         said.values[json.dumps([name, values], ensure_ascii=False, separators=(",", ":"))] += 1
+        if call.get("net_error_ns") is not None:
+            net, error = call["net_ns"], call["net_error_ns"]
+            said.nets[json.dumps([name, net, error, net is None], ensure_ascii=False, separators=(",", ":"))] += 1
+            said.net_of[name].append((call["depth"], net, error))
         said.incomplete += duration == "open"
         if isinstance((call["args"] or {}).get("pkt"), int):
             said.packets[call["args"]["pkt"]].append((call["begin_ns"], name))
@@ -148,6 +173,7 @@ class Said:
     def __init__(self):
         self.values, self.hosts, self.comments = collections.Counter(), set(), []
         self.packets = collections.defaultdict(list)
+        self.nets, self.net_of = collections.Counter(), collections.defaultdict(list)
         self.lost = self.places = self.incomplete = 0
 
 
@@ -274,6 +300,21 @@ def packets(visit, said):
     visit.do("netfgraph.page.choose(-1)")
 
 
+def check_nets(browser, said):
+    """Each call's net duration; the table's sums where no call can lie inside another one of its function."""
+    got = collections.Counter(browser.value(NETS))
+    check("net durations", got == said.nets,
+          "%s, but not %s" % (list((said.nets - got).items())[:3], list((got - said.nets).items())[:3]))
+    table = browser.value(NET_TABLE)
+    check("net columns", bool(table) == bool(said.nets), list(table.items())[:3])
+    for name, (net, error, net_self) in table.items():
+        calls = said.net_of[name]
+        check("net self time of %s" % name, 0 <= net_self <= net or len({depth for depth, _, _ in calls}) > 1, (net, net_self))
+        if len({depth for depth, _, _ in calls}) == 1 and all(one is not None for _, one, _ in calls):
+            check("net time of %s" % name, abs(net - sum(one for _, one, _ in calls)) < 1 and
+                  error == sum(one for _, _, one in calls), (net, error, calls[:5]))
+
+
 def tour(visit, wanted):
     """All views in both colours, a call chosen, a search."""
     name = collections.Counter()
@@ -358,6 +399,7 @@ def main():
             if seen["calls"] < 100000:
                 got = collections.Counter(browser.value(VALUES))
                 check("values", got == said.values, "%s, but not %s" % (list((said.values - got).items())[:3], list((got - said.values).items())[:3]))
+                check_nets(browser, said)
             check("softirqs of idle CPUs", not browser.value(IDLE), "on the tracks of their tasks")
             zoom = browser.value(ZOOM)
             if options.pictures:

@@ -276,7 +276,8 @@ def show_same(trace, path):
                                            for key, value in call["args"].items()}), call["ret"])
              for call in ours if "func" in call]
     cnt = compare("values", texts, calls)
-    lost_cnt = compare("losses", [(line["lost"], line["time_ns"]) for line in ours if "lost" in line], lost)
+    lost_cnt = compare("losses", [(line["lost"], line["time_ns"]) for line in ours
+                                  if "lost" in line and line["cpu"] is not None], lost)
     said = compare("comments", [(line["comment"], line["time_ns"]) for line in ours if "comment" in line], comments)
     point_cnt = compare("tracepoints", [(line["name"], line["time_ns"], as_text(line["fields"])) for line in ours
                                         if line.get("type") == "event"], points)
