@@ -55,10 +55,12 @@ make_days()
 # Rings with room for next to nothing.
 lose()
 {
-	record_day 16 lossy 'workload calls 100000' --max-overhead 100 --buffer-size 4K -T __sys_getsockname
+	called=100000
+	record_day 16 lossy "workload calls $called" --max-overhead 100 --buffer-size 4K -T __sys_getsockname
 	lost=$(sed -n 's/^netfgraph: lost \([0-9]*\) events: ring full.*/\1/p' err)
 	[ "${lost:-0}" -gt 0 ] || fail 'nothing is lost'
 	truth "lost $lost"
+	truth "calls $called"
 }
 
 test_days()
