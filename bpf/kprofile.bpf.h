@@ -74,28 +74,47 @@ static __always_inline __u32 over_frame(const struct nfg_frame *top, __u32 frame
 	return by_site && (top->frame != frame || top->func_id != func_id) ? frame - 1 : frame;
 }
 
-static __noinline __u32 inner_flag(struct nfg_stack *stack, __u32 depth, __u16 func_id)
+/* The flag of a call whose bit is set: by a call of the same function, by another's, or by one that was dropped. */
+static __noinline __u32 shared_flag(struct nfg_stack *stack, __u32 depth, __u16 func_id)
 {
+	__u32 flag = FRAME_OWNS_BIT;
+
 	for (__u32 i = 0; i < NFG_STACK_DEPTH; i++) {
 		const struct nfg_frame *f = &stack->frames[i];
 
 		if (i >= depth)
 			break;
-		if (f->frame && f->func_id == func_id)
+		if (!f->frame) {
+			flag = 0; /* being filled: it may have set the bit */
+			continue;
+		}
+		if ((f->func_id ^ func_id) % (64 * NFG_OPEN_WORDS))
+			continue;
+		if (f->func_id == func_id)
 			return FRAME_IS_INNER;
+		flag = 0;
 	}
-	return 0;
+	return flag;
 }
 
 /* A function's bit in nfg_stack.open_funcs is only a hint: several functions share it. */
+static __always_inline __u64 *open_word(struct nfg_stack *stack, __u16 func_id)
+{
+	__u64 word = func_id >> 6;
+
+	MASK(word, NFG_OPEN_WORDS - 1);
+	return &stack->open_funcs[word];
+}
+
 static __always_inline __u16 mark_open(struct nfg_stack *stack, __u32 depth, __u16 func_id)
 {
-	__u64 open = depth ? ALWAYS(stack->open_funcs) : 0;
+	__u64 *word = open_word(stack, func_id);
 	__u64 bit = 1ull << (func_id & 63);
+	__u64 open = ALWAYS(*word);
 
 	if (open & bit)
-		return inner_flag(stack, depth, func_id);
-	ALWAYS(stack->open_funcs) = open | bit;
+		return shared_flag(stack, depth, func_id);
+	ALWAYS(*word) = open | bit;
 	return FRAME_OWNS_BIT;
 }
 
@@ -160,6 +179,7 @@ static __always_inline int open_call(struct nfg_cpu *cpu, __u32 task, __u32 fram
 	f = frame_at(stack, depth);
 	ALWAYS(f->frame) = 0;
 	ALWAYS(f->child_ns) = 0;
+	ALWAYS(f->inside) = 0;
 	ALWAYS(stack->depth) = depth + 1;
 	f->flags = mark_open(stack, depth, func_id);
 	f->func_id = func_id;
@@ -293,6 +313,7 @@ static __noinline int add_caller(__u32 key, __u64 took_ns)
 struct ended {
 	__u64 took_ns;
 	__u64 child_ns;
+	__u64 inside; /* as in nfg_frame */
 	__u16 func_id;
 	__u16 flags;
 };
@@ -307,11 +328,17 @@ static __always_inline void add_sums(struct nfg_cpu *cpu, const struct ended *ca
 	if (!sums)
 		return;
 	ADD(sums->took_ns, call->took_ns);
-	if (call->child_ns)
+	if (call->inside) {
 		ADD(sums->child_ns,
 		    call->child_ns < call->took_ns ? call->child_ns : call->took_ns);
-	if (call->flags & FRAME_IS_INNER)
+		ADD(sums->child_cnt, call->inside / NFG_CHILD);
+	}
+	if (call->flags & FRAME_IS_INNER) {
 		ADD(sums->inner_ns, call->took_ns);
+		ADD(sums->inner_cnt, 1);
+	} else if (call->inside) {
+		ADD(sums->inside_cnt, call->inside % NFG_CHILD);
+	}
 	raise_to(cpu, sums->max_ns, call->took_ns, how);
 	raise_to(cpu, sums->below_ns, ~call->took_ns, how);
 	asm volatile(
@@ -332,16 +359,21 @@ static __always_inline void pop_call(struct nfg_stack *stack, __u32 depth, __u64
 	ALWAYS(f->frame) = 0; /* from here on interrupts belong to the caller */
 	call->took_ns = now_ns - ALWAYS(f->start_ns);
 	call->child_ns = ALWAYS(f->child_ns);
+	call->inside = ALWAYS(f->inside);
 	call->flags = f->flags;
 	ALWAYS(f->child_ns) = 0;
-	if (call->flags & FRAME_OWNS_BIT)
-		ALWAYS(stack->open_funcs) =
-			ALWAYS(stack->open_funcs) & ~(1ull << (call->func_id & 63));
+	ALWAYS(f->inside) = 0;
+	if (call->flags & FRAME_OWNS_BIT) {
+		__u64 *word = open_word(stack, call->func_id);
+
+		ALWAYS(*word) = ALWAYS(*word) & ~(1ull << (call->func_id & 63));
+	}
 	ALWAYS(stack->depth) = depth - 1;
 }
 
-/* Subtract the time from the caller's self time. Return: the caller; NFG_FUNC_CNT: none. */
-static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth, __u64 took_ns)
+/* The caller has the call inside it, and those that this had. Return: the caller; NFG_FUNC_CNT: none. */
+static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth,
+					 const struct ended *call)
 {
 	struct nfg_frame *f;
 
@@ -354,7 +386,8 @@ static __always_inline __u32 tell_caller(struct nfg_stack *stack, __u32 depth, _
 			return NFG_FUNC_CNT;
 		f = frame_at(stack, depth - 1);
 	}
-	ADD(f->child_ns, took_ns);
+	ADD(f->child_ns, call->took_ns);
+	ADD(f->inside, call->inside % NFG_CHILD + NFG_CHILD + 1);
 	return f->func_id;
 }
 
@@ -391,7 +424,7 @@ static __always_inline int close_call(struct nfg_cpu *cpu, __u32 task, __u32 fra
 			return 0;
 	}
 	pop_call(stack, depth, now_ns, &call);
-	caller = tell_caller(stack, depth, call.took_ns);
+	caller = tell_caller(stack, depth, &call);
 	add_sums(cpu, &call, how);
 	if (cfg.want_callers)
 		add_caller(caller << 16 | func_id, call.took_ns);

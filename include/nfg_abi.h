@@ -465,10 +465,17 @@ static inline __attribute__((always_inline)) __u64 nfg_comm_next(const struct nf
 struct nfg_frame {
 	__u64 start_ns;
 	__u64 child_ns; /* time of ended calls directly inside; 0 in a free frame */
-	__u32 frame;    /* low bits of the program's stack frame; 0: free, or being filled */
+	/* ended calls inside: NFG_CHILD for each directly inside, and 1 for each at any depth, up to 2^32 of these */
+	__u64 inside;
+	__u32 frame; /* low bits of the program's stack frame; 0: free, or being filled */
 	__u16 func_id;
 	__u16 flags;
 };
+
+#define NFG_CHILD (1ull << 32)
+
+/* With 64 bits every fourth call of a large call graph was looked for among the open ones in vain, with 512 every thirtieth. */
+#define NFG_OPEN_WORDS 32u
 
 /* The open calls of a task, the innermost last. */
 struct nfg_stack {
@@ -476,7 +483,8 @@ struct nfg_stack {
 	__u32 deep_cnt;  /* open calls without a frame */
 	__u32 doubt_cnt; /* open calls that are counted as nfg_sums_lost.doubt_cnt */
 	__u32 is_cut; /* the task left the CPU in doubt, inside a program that may still write here */
-	__u64 open_funcs; /* bit func_id % 64: set while such a call is open */
+	__u64 open_funcs
+		[NFG_OPEN_WORDS]; /* bit func_id % 2048: set while such a call is open, or after it was dropped */
 	struct nfg_frame frames[NFG_STACK_DEPTH];
 };
 
@@ -486,12 +494,15 @@ struct nfg_stack {
 /* Calls of one function that have returned, on one or more CPUs. */
 struct nfg_sums {
 	__u64 took_ns;
-	__u64 child_ns; /* part of it in calls directly inside */
-	__u64 inner_ns; /* part of took_ns in calls inside another call of the same function */
-	__u64 pad_;
+	__u64 child_ns;  /* part of it in calls directly inside */
+	__u64 inner_ns;  /* part of took_ns in calls inside another call of the same function */
+	__u64 inner_cnt; /* how many these are */
 	__u64 max_ns[NFG_SUMS_LEVELS];   /* the largest of these is the longest call */
 	__u64 below_ns[NFG_SUMS_LEVELS]; /* the largest of these is ~ the shortest call; 0: none */
-	__u64 buckets[NFG_HIST_CNT];     /* calls by nfg_hist_bucket() of their duration */
+	__u64 child_cnt;                 /* calls directly inside */
+	__u64 inside_cnt; /* calls at any depth inside those that are in no other call of the same function */
+	__u64 pad_[2];
+	__u64 buckets[NFG_HIST_CNT]; /* calls by nfg_hist_bucket() of their duration */
 };
 
 /* As nfg_sums, by caller. Key: caller << 16 | func_id; NFG_FUNC_CNT is the caller of outermost calls. */

@@ -97,7 +97,7 @@ test_memory()
 	expect_no_line '^hint: --max-tasks' err # which would not be enough
 	in_cgroup 56M profile -T 'tcp_a*' -o table -- workload tcp 2
 	[ $status -eq 1 ] || fail "status $status"
-	expect_count 1 '^hint: --max-tasks 1000 needs 22 MiB less; calls of more tasks that live at once are not counted then$' err
+	expect_count 1 '^hint: --max-tasks 1000 needs 24 MiB less; calls of more tasks that live at once are not counted then$' err
 	in_cgroup 56M profile -T 'tcp_a*' --max-tasks 1000 --buffer-size 64K -o table -- workload tcp 2
 	[ $status -eq 0 ] || fail "status $status"
 }

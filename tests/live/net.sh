@@ -157,6 +157,65 @@ test_tables()
 	done
 }
 
+# summed FUNC OPTION...: of a table that the kernel sums up, the mean of its calls: gross, net, error. One call takes as long as
+# whatever else has the CPU meanwhile: it counts as the median. With two of these the table is made again.
+summed()
+{
+	func=$1
+	shift
+	for round in 1 2 3 4; do
+		again $round "two calls of $func were disturbed"
+		expect 0 table netfgraph profile -v --format json -o table "$@" -- workload udp 100 >said 2>err
+		expect_line 'summed up in the kernel' err
+		awk -v func_key="\"func\":\"$func\"," '
+			function of(key, rest) {
+				rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
+				sub(/[,}].*/, "", rest)
+				return rest + 0
+			}
+			index($0, func_key) { is_calm = of("p99_ns") < 2 * of("p50_ns") }
+			END { exit !is_calm }' table && break
+	done
+	awk -v func_key="\"func\":\"$func\"," '
+		function of(key, rest) {
+			rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
+			sub(/[,}].*/, "", rest)
+			return rest + 0
+		}
+		index($0, func_key) {
+			more = of("max_ns") - of("p50_ns")
+			print int((of("total_ns") - more) / of("count")), int((of("net_total_ns") - more) / of("count")), \
+				int(of("net_total_error_ns") / of("count"))
+		}' table
+}
+
+# The kernel's sums have net durations, too, within their error; with more calls inside that is more of the truth.
+test_summed()
+{
+	/bin/ip link set lo up
+	workload udp 100 >/dev/null
+	near=''
+	! is_one_by_one || near='--callee-depth 3'
+	for func in udp_sendmsg __sys_recvfrom; do
+		alone=$(summed $func -T $func) || fail "$alone"
+		truth=$(echo "$alone" | cut -d ' ' -f 2)
+		got=$(summed $func -T "+$func") || fail "$got"
+		# shellcheck disable=SC2086
+		near $func 'and the default functions' "$truth" $got 15
+		# shellcheck disable=SC2086
+		got=$(summed $func -G $func $near) || fail "$got"
+		# shellcheck disable=SC2086
+		near $func 'with -G' "$truth" $got 40
+	done
+	expect_no_line 'bpf_fentry_test' table
+	# no call of theirs is left in a table
+	netfgraph profile -T __sys_getsockname -T inet_getname --callers -o out -- workload calls 9 >said 2>err
+	cat out
+	expect_count 4 '^ +9 ' out
+	expect_count 2 '^ +9 .* <- ' out
+	expect_count 5 . out
+}
+
 # A recording that does not say what calls cost has none, nor has what was left out of one.
 test_refused()
 {
@@ -168,4 +227,4 @@ test_refused()
 	expect_line 'calls left out would be taken for time' err
 }
 
-run_tests tcp udp nothing_of_it_is_traced text tables -- refused
+run_tests tcp udp summed nothing_of_it_is_traced text tables -- refused

@@ -27,6 +27,9 @@ static void count_call(uint64_t took_ns, uint64_t child_ns, bool is_inner)
 	k->sum_ns += took_ns;
 	k->self_ns += took_ns - child_ns;
 	k->total_ns += is_inner ? 0 : took_ns;
+	k->inner_cnt += is_inner;
+	k->child_cnt += child_ns != 0;
+	k->inside_cnt += !is_inner && child_ns ? 2 : 0;
 	k->min_ns = took_ns < k->min_ns ? took_ns : k->min_ns;
 	k->max_ns = took_ns > k->max_ns ? took_ns : k->max_ns;
 }
@@ -49,6 +52,9 @@ static struct profile_sums told(void)
 		b.all.sum_ns += sums.sum_ns;
 		b.all.self_ns += sums.self_ns;
 		b.all.total_ns += sums.total_ns;
+		b.all.inner_cnt += sums.inner_cnt;
+		b.all.child_cnt += sums.child_cnt;
+		b.all.inside_cnt += sums.inside_cnt;
 	}
 	return sums;
 }
@@ -57,6 +63,8 @@ static void check_all(void)
 {
 	CHECK(b.all.call_cnt == b.kernel.call_cnt && b.all.sum_ns == b.kernel.sum_ns);
 	CHECK(b.all.self_ns == b.kernel.self_ns && b.all.total_ns == b.kernel.total_ns);
+	CHECK(b.all.inner_cnt == b.kernel.inner_cnt && b.all.child_cnt == b.kernel.child_cnt);
+	CHECK(b.all.inside_cnt == b.kernel.inside_cnt);
 	kprofile_delta_free(b.delta);
 }
 AFTER(check_all);

@@ -41,6 +41,16 @@ TEST(netcost_of_a_disturbed_comparison_stays_near)
 	CHECK(cost.inner_ns == 500 && cost.outer_ns == 500);
 }
 
+/* Caches are as cold as between the two calls that were measured, or as warm. */
+TEST(netcost_errs_by_what_two_calls_differ)
+{
+	fill(500, 500, 0);
+	for (uint32_t i = 0; i < CNT; i++)
+		samples[i].apart_ns = i * 37 % CNT;
+	netcost_of(&cost, samples, CNT, 10000);
+	CHECK(cost.inner_ns == 500 && cost.outer_ns == 500 && cost.error_ns == 50);
+}
+
 TEST(netcost_needs_samples)
 {
 	fill(500, 500, 0);

@@ -113,24 +113,24 @@ TEST(lengths_of_packets_are_read_where_no_call_is_missed_for_them)
 
 TEST(net_is_wanted_where_it_is_shown)
 {
-	CHECK(!parse_line("") && !opts.columns.net && !wants_net(&opts, false));
-	CHECK(!parse_line("--graph-opts net") && opts.columns.net && wants_net(&opts, false));
-	CHECK(!parse_line("--graph-opts net,nonet") && !wants_net(&opts, false));
-	CHECK(!parse_line("--graph-opts net --format folded") && !wants_net(&opts, false));
+	CHECK(!parse_line("") && !opts.columns.net && !wants_net(&opts));
+	CHECK(!parse_line("--graph-opts net") && opts.columns.net && wants_net(&opts));
+	CHECK(!parse_line("--graph-opts net,nonet") && !wants_net(&opts));
+	CHECK(!parse_line("--graph-opts net --format folded") && !wants_net(&opts));
 	EACH_PART(line,
 		  "--format json; --format otlp; --format perfetto; --format chrome; --format html")
-		CHECK(!parse_line(line) && wants_net(&opts, false));
-	CHECK(!parse_line("--format folded") && !wants_net(&opts, false));
-	CHECK(!parse_line("record -o f") && wants_net(&opts, false));
-	CHECK(!parse_line("profile") && wants_net(&opts, false) && !wants_net(&opts, true));
-	CHECK(!parse_line("latency f") && wants_net(&opts, false));
-	CHECK(!parse_line("latency --by stage") && !wants_net(&opts, false));
+		CHECK(!parse_line(line) && wants_net(&opts));
+	CHECK(!parse_line("--format folded") && !wants_net(&opts));
+	CHECK(!parse_line("record -o f") && wants_net(&opts));
+	CHECK(!parse_line("profile") && wants_net(&opts));
+	CHECK(!parse_line("latency f") && wants_net(&opts));
+	CHECK(!parse_line("latency --by stage") && !wants_net(&opts));
 }
 
 TEST(net_needs_all_calls)
 {
-	CHECK(!parse_line("record -o f -G a -g b") && !wants_net(&opts, false));
-	CHECK(!parse_line("--format json -g b") && !wants_net(&opts, false));
+	CHECK(!parse_line("record -o f -G a -g b") && !wants_net(&opts));
+	CHECK(!parse_line("--format json -g b") && !wants_net(&opts));
 	CHECK(parse_line("--graph-opts net -g b") == VERDICT_USAGE);
 	CHECK(parse_line("report --graph-opts net -T a rec") == VERDICT_USAGE);
 	CHECK(parse_line("report --graph-opts net -N a rec") == VERDICT_USAGE);
@@ -357,7 +357,7 @@ TEST(a_plan_has_the_memory_that_its_options_take)
 	CHECK(self_mib("-T udp_sendmsg -e skb:kfree_skb") == 54);
 	CHECK(self_mib("-G udp_sendmsg") == 54);
 	CHECK(self_mib("--preset drop") == 54);
-	CHECK(self_mib("profile -T tcp_a*") == 69);
+	CHECK(self_mib("profile -T tcp_a*") == 72);
 	CHECK(self_mib("profile -T tcp_a* --max-tasks 100") == 45);
 	CHECK(self_mib("profile -T tcp_a* --by-event") == 43);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "nfg_hist.h"
 #include "profiled.h"
 
 /* outer { b } twice and b alone, of 3 us; b has a name that no kernel would give it. */
@@ -157,6 +158,62 @@ TEST(net_is_without_the_cost_of_all_calls)
 	CHECK(f.net_total_ns == 12 && f.net_self_ns == 12 && f.net_self_error_ns == 3);
 	f = get(p, "a");
 	CHECK(f.net_total_ns == 50 - 8 - 15 && f.net_self_ns == 30 - 8 - 7);
+}
+
+static void put_sums(struct profile *p, const char *name, struct profile_sums sums)
+{
+	uint64_t buckets[NFG_HIST_CNT] = { 0 };
+	uint32_t func;
+
+	buckets[nfg_hist_bucket(50)] = sums.call_cnt;
+	sums.sum_ns = sums.total_ns;
+	sums.buckets = buckets;
+	sums.bucket_cnt = NFG_HIST_CNT;
+	CHECK(!profile_func_named(p, text_from(name), text_from(""), &func));
+	CHECK(!profile_put(p, func, &sums));
+}
+
+/* As the calls of net_sample one by one. */
+TEST(net_of_sums)
+{
+	const struct netcost cost = { .inner_ns = 8, .outer_ns = 7, .error_ns = 2 };
+	const struct netcost unknown = { 0 };
+	struct profile *p = new_profile(false);
+	struct profile_func f;
+
+	put_sums(p, "f",
+		 (struct profile_sums){ .call_cnt = 2,
+					.total_ns = 150,
+					.self_ns = 100,
+					.child_cnt = 1,
+					.inside_cnt = 2,
+					.cost = &cost });
+	put_sums(p, "a",
+		 (struct profile_sums){ .call_cnt = 1,
+					.total_ns = 50,
+					.self_ns = 30,
+					.child_cnt = 1,
+					.inside_cnt = 1,
+					.cost = &cost });
+	f = get(p, "f");
+	CHECK(f.net_total_ns == 150 - 8 - 8 - 30 && f.net_total_error_ns == 8);
+	CHECK(f.net_self_ns == 100 - 8 - 8 - 7 && f.net_self_error_ns == 5);
+	f = get(p, "a");
+	CHECK(f.net_total_ns == 50 - 8 - 15 && f.net_self_ns == 30 - 8 - 7);
+	/* two of five calls are inside others of r, and have what they called there */
+	put_sums(p, "r",
+		 (struct profile_sums){ .call_cnt = 5,
+					.total_ns = 500,
+					.self_ns = 400,
+					.inner_cnt = 2,
+					.child_cnt = 4,
+					.inside_cnt = 4,
+					.cost = &cost });
+	f = get(p, "r");
+	CHECK(f.net_total_ns == 500 - 3 * 8 - 4 * 15 && f.net_total_error_ns == 7 * 2);
+	CHECK(f.net_self_ns == 400 - 5 * 8 - 4 * 7);
+	put_sums(p, "u", (struct profile_sums){ .call_cnt = 1, .total_ns = 90, .cost = &unknown });
+	CHECK(!get(p, "u").net_total_error_ns);
 }
 
 TEST(net_below_its_error_is_not_known)

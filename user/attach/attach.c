@@ -733,11 +733,14 @@ uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t bt
 }
 
 const char *attach_net(struct fd_list *progs, struct bpfobj *obj, const struct functab *tab,
-		       const struct calibrate_func funcs[2], struct netcost *out)
+		       const struct calibrate_func funcs[2], const struct kprofile *kp,
+		       struct netcost *out)
 {
-	if (functab_max(tab) > CALIBRATE_ID(1))
+	const struct kprofile_spare sums = kprofile_spare_of(kp);
+
+	if (!sums.sums && functab_max(tab) > CALIBRATE_ID(1))
 		return "all numbers of functions are in use";
-	return calibrate_net(out, progs, obj, funcs, one_link);
+	return calibrate_net(out, progs, obj, funcs, &sums, one_link);
 }
 
 size_t attach_own_cnt(const struct attach *at)

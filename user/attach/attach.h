@@ -75,11 +75,12 @@ uint32_t attach_call_ps(struct attach *at, const struct bpfobj *obj, uint32_t bt
 			uint64_t addr);
 
 /*
- * attach_net - measure what a recorded call costs in @obj's plan.mode, before attach_new; see calibrate_net. Return: NULL, or why
- * it is unknown (static).
+ * attach_net - measure what a call costs in @obj's plan.mode, before attach_new; see calibrate_net. @kp: where calls are summed up;
+ * zeroed: they are recorded. Return: NULL, or why it is unknown (static).
  */
 const char *attach_net(struct fd_list *progs, struct bpfobj *obj, const struct functab *tab,
-		       const struct calibrate_func funcs[2], struct netcost *out);
+		       const struct calibrate_func funcs[2], const struct kprofile *kp,
+		       struct netcost *out);
 
 /* attach_own_link_cnt - the number of links of a function that has its own. */
 size_t attach_own_link_cnt(const struct attach *at);

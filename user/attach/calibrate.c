@@ -194,6 +194,21 @@ struct runs {
 	size_t cnt;
 };
 
+/* What runs are measured with, on one CPU. */
+struct bench {
+	struct bpfobj *obj;
+	const struct kprofile_spare *by_sums;
+	int caller_fd;
+	uint32_t cpu;
+};
+
+/* Of two calls, between their clock readings; both fit into 32 bits. */
+static void put_inner(struct netcost_sample *out, uint64_t first_ns, uint64_t next_ns)
+{
+	out->inner_ns = (uint32_t)((first_ns + next_ns) / 2);
+	out->apart_ns = (uint32_t)(first_ns > next_ns ? first_ns - next_ns : next_ns - first_ns);
+}
+
 /* The sample of one run, from its records. Return: whether the two calls followed each other undisturbed. */
 static bool sample_of(struct netcost_sample *out, const struct nfg_rec *recs, size_t cnt)
 {
@@ -207,30 +222,102 @@ static bool sample_of(struct netcost_sample *out, const struct nfg_rec *recs, si
 	}
 	if (recs[REC_CNT - 1].time_ns - recs[0].time_ns > UINT32_MAX)
 		return false;
-	out->inner_ns = (uint32_t)(recs[1].time_ns - recs[0].time_ns);
+	put_inner(out, recs[1].time_ns - recs[0].time_ns, recs[3].time_ns - recs[2].time_ns);
 	out->outer_ns = (uint32_t)(recs[2].time_ns - recs[1].time_ns);
 	return true;
 }
 
 /*
- * One run. The gate is that of a task in scope; at a context switch it is closed, because nothing is armed. Return: the number of
- * records.
+ * One run. The gate is that of a task in scope; at a context switch it is closed, because nothing is armed, and then the task has no
+ * stack. Return: how long it took; 0: it failed.
  */
-static size_t record_run(struct bpfobj *obj, int caller_fd, uint32_t cpu, struct nfg_rec *recs,
-			 uint64_t *took_ns)
+static uint64_t run_ns(const struct bench *bench)
 {
 	const uint64_t begin_ns = host_time_ns();
-	struct nfg_cpu *shared = obj->rings.cursors[cpu].shared;
-	const uint32_t look = obj->config.cfg.skip_hardirq ? NFG_GATE_LOOK : 0;
+	struct nfg_cpu *shared = bench->obj->rings.cursors[bench->cpu].shared;
+	const uint32_t look = bench->obj->config.cfg.skip_hardirq ? NFG_GATE_LOOK : 0;
 	const uint32_t gate = NFG_GATE_OPEN | look | ((uint32_t)getpid() & NFG_TASK_TID);
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err;
 
 	__atomic_store_n(&shared->gate, gate, __ATOMIC_SEQ_CST);
-	err = bpf_prog_test_run_opts(caller_fd, &opts);
+	if (bench->by_sums
+		    ->sums) /* not before the gate: a switch in between would open it without a stack */
+		__atomic_store_n(&shared->stack, bench->by_sums->stack, __ATOMIC_SEQ_CST);
+	err = bpf_prog_test_run_opts(bench->caller_fd, &opts);
 	__atomic_store_n(&shared->gate, 0, __ATOMIC_SEQ_CST);
-	*took_ns = host_time_ns() - begin_ns;
-	return rings_restart(&obj->rings, cpu, recs, REC_CNT) * !err;
+	if (bench->by_sums->sums)
+		__atomic_store_n(&shared->stack, 0, __ATOMIC_SEQ_CST);
+	return err ? 0 : host_time_ns() - begin_ns;
+}
+
+/* Return: whether the run is as @is_traced says, and was undisturbed. */
+static bool record_run(const struct bench *bench, bool is_traced, uint64_t *took_ns,
+		       struct netcost_sample *sample)
+{
+	struct nfg_rec recs[REC_CNT];
+	size_t cnt;
+
+	*took_ns = run_ns(bench);
+	cnt = rings_restart(&bench->obj->rings, bench->cpu, recs, REC_CNT);
+	return *took_ns && (is_traced ? sample_of(sample, recs, cnt) : !cnt);
+}
+
+static uint64_t summed_cnt(const struct nfg_sums *sums)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < NFG_HIST_CNT; i++)
+		cnt += __atomic_load_n(&sums->buckets[i], __ATOMIC_ACQUIRE);
+	return cnt;
+}
+
+/* How many calls of the two functions are in the CPU's table, and how long each function took. */
+static uint64_t read_sums(const struct bench *bench, uint64_t took_ns[2])
+{
+	const struct kprofile_spare *spare = bench->by_sums;
+	const struct nfg_sums *sums =
+		&spare->sums[bench->obj->rings.cursors[bench->cpu].shared->sums];
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct nfg_sums *of = &sums[i < spare->func_cnt ? i : 0];
+
+		cnt += i < spare->func_cnt ? summed_cnt(of) : 0;
+		took_ns[i] = __atomic_load_n(&of->took_ns, __ATOMIC_ACQUIRE);
+	}
+	return cnt;
+}
+
+/*
+ * The same where calls are summed up. The functions count as the first two of the CPU's table, or as its only one, on a stack of
+ * their own. What is not between the readings of the clock is known from the whole run alone; @without_ns: how long that takes
+ * untraced.
+ */
+static bool sum_run(const struct bench *bench, uint64_t without_ns, uint64_t *took_ns,
+		    struct netcost_sample *sample)
+{
+	uint64_t before_ns[2];
+	uint64_t after_ns[2];
+	const uint64_t before_cnt = read_sums(bench, before_ns);
+	uint64_t both_ns;
+	uint64_t cnt;
+
+	*took_ns = run_ns(bench);
+	cnt = read_sums(bench, after_ns) - before_cnt;
+	if (!*took_ns || !without_ns)
+		return *took_ns && !cnt;
+	if (bench->by_sums->func_cnt < 2) {
+		both_ns = after_ns[0] - before_ns[0];
+		put_inner(sample, both_ns / 2, both_ns / 2);
+	} else {
+		both_ns = after_ns[0] - before_ns[0] + after_ns[1] - before_ns[1];
+		put_inner(sample, after_ns[0] - before_ns[0], after_ns[1] - before_ns[1]);
+	}
+	if (cnt != 2 || *took_ns > UINT32_MAX || *took_ns < without_ns + both_ns)
+		return false;
+	sample->outer_ns = (uint32_t)((*took_ns - without_ns - both_ns) / 2);
+	return true;
 }
 
 static int by_time(const void *a, const void *b)
@@ -241,17 +328,20 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Run until there are enough samples. @is_traced: the programs are attached. Return: the median of the runs' times. */
-static uint64_t record_runs(struct runs *runs, struct bpfobj *obj, int caller_fd, uint32_t cpu,
-			    bool is_traced)
+/*
+ * Run until there are enough samples. @without_ns: the time of a run without programs; 0: none are attached. Return: the median of
+ * the runs' times.
+ */
+static uint64_t bench_runs(struct runs *runs, const struct bench *bench, uint64_t without_ns)
 {
-	struct nfg_rec recs[REC_CNT];
-
 	runs->cnt = 0;
 	for (int i = 0; i < TRY_CNT && runs->cnt < SAMPLE_CNT; i++) {
-		const size_t cnt = record_run(obj, caller_fd, cpu, recs, &runs->took_ns[runs->cnt]);
+		uint64_t *took_ns = &runs->took_ns[runs->cnt];
+		struct netcost_sample *sample = &runs->samples[runs->cnt];
 
-		runs->cnt += is_traced ? sample_of(&runs->samples[runs->cnt], recs, cnt) : !cnt;
+		runs->cnt += bench->by_sums->sums
+				     ? sum_run(bench, without_ns, took_ns, sample)
+				     : record_run(bench, without_ns != 0, took_ns, sample);
 	}
 	if (!runs->cnt)
 		return 0;
@@ -287,42 +377,91 @@ static void pass_zero(struct fd_list *progs, const struct bpfobj *obj, const str
 		detach_ends(links);
 }
 
+/* A call that has others inside, or many around it, takes about a 64th more, as most do in a call graph. */
+#define INNER_SHARE 64
+
+/* The caller of the calls that are summed up, and of no other. */
+#define CALLER_ID 2
+
+/* Most calls have a caller that is open, on a stack above which no program ever is. */
+static int open_caller(const struct bench *bench)
+{
+	const struct kprofile_spare *sums = bench->by_sums;
+	const struct nfg_stack stack = {
+		.depth = 1, .frames[0] = { .frame = UINT32_MAX, .func_id = CALLER_ID }
+	};
+
+	return sums->sums ? bpf_map_update_elem(sums->stacks_fd, &sums->stack, &stack, BPF_ANY) : 0;
+}
+
+/* The tables are as they were before the runs. */
+static void clear_sums(const struct bench *bench)
+{
+	static const struct nfg_sums no_sums;
+	static const struct nfg_stack no_stack;
+	const struct kprofile_spare *sums = bench->by_sums;
+	const uint32_t first = bench->obj->rings.cursors[bench->cpu].shared->sums;
+
+	if (!sums->sums)
+		return;
+	for (uint32_t i = 0; i < 2 && i < sums->func_cnt; i++) {
+		const uint32_t idx = first + i;
+		const uint32_t pair = CALLER_ID << 16 | i;
+
+		bpf_map_update_elem(sums->fd, &idx, &no_sums, BPF_ANY);
+		if (sums->callers_fd >= 0)
+			bpf_map_delete_elem(sums->callers_fd, &pair);
+	}
+	bpf_map_update_elem(sums->stacks_fd, &sums->stack, &no_stack, BPF_ANY);
+	*sums->lost =
+		(struct nfg_sums_lost){ 0 }; /* a switch between two programs leaves a call open */
+}
+
 /* On the CPU to which the caller is bound. */
 static const char *net_on_cpu(struct netcost *out, struct fd_list *progs, struct bpfobj *obj,
-			      const struct called called[2], uint32_t cpu)
+			      const struct called called[2], const struct kprofile_spare *sums,
+			      uint32_t cpu)
 {
-	const int caller_fd = load_caller(obj);
+	const struct bench bench = {
+		.obj = obj, .by_sums = sums, .caller_fd = load_caller(obj), .cpu = cpu
+	};
 	int links[2][END_CNT] = { { -1, -1 }, { -1, -1 } };
 	struct runs runs = { 0 };
 	uint64_t without_ns;
 	uint64_t with_ns;
 
-	if (caller_fd < 0)
+	if (bench.caller_fd < 0)
 		return "this kernel runs no program that calls " CALIBRATE_FUNC;
-	without_ns = record_runs(&runs, obj, caller_fd, cpu, false);
+	without_ns = open_caller(&bench) ? 0 : bench_runs(&runs, &bench, 0);
 	runs.cnt = 0;
 	pass_zero(progs, obj, &called[0]);
-	if (!attach_ends(progs, obj, &called[0], links[0]) &&
+	if (without_ns && !attach_ends(progs, obj, &called[0], links[0]) &&
 	    !attach_ends(progs, obj, &called[1], links[1])) {
-		with_ns = record_runs(&runs, obj, caller_fd, cpu, true);
-		if (without_ns && with_ns > without_ns)
+		with_ns = bench_runs(&runs, &bench, without_ns);
+		if (with_ns > without_ns)
 			netcost_of(out, runs.samples, runs.cnt, (with_ns - without_ns) / 2);
+		if (sums->sums)
+			out->outer_ns += (out->inner_ns + out->outer_ns) / INNER_SHARE;
 	}
 	detach_ends(links[1]);
 	detach_ends(links[0]);
-	close(caller_fd);
-	if (links[1][0] < 0)
+	close(bench.caller_fd);
+	clear_sums(&bench);
+	if (without_ns && links[1][0] < 0)
 		return CALIBRATE_FUNC " or " CALIBRATE_NEXT_FUNC " cannot be traced";
 	return netcost_is_known(out) ? NULL : "measuring it was disturbed";
 }
 
 const char *calibrate_net(struct netcost *out, struct fd_list *progs, struct bpfobj *obj,
-			  const struct calibrate_func funcs[2], calibrate_link *link)
+			  const struct calibrate_func funcs[2], const struct kprofile_spare *sums,
+			  calibrate_link *link)
 {
 	const bool is_by_site = attach_is_by_site(obj->plan.mode);
 	cpu_set_t before[NFG_CPU_CNT / CPU_SETSIZE];
 	cpu_set_t one[NFG_CPU_CNT / CPU_SETSIZE];
-	uint16_t ids[2] = { CALIBRATE_ID(0), CALIBRATE_ID(1) };
+	const uint16_t second = sums->func_cnt > 1;
+	uint16_t ids[2] = { sums->sums ? 0 : CALIBRATE_ID(0),
+			    sums->sums ? second : CALIBRATE_ID(1) };
 	struct called called[2];
 	const int cpu = sched_getcpu();
 	const char *why;
@@ -331,8 +470,8 @@ const char *calibrate_net(struct netcost *out, struct fd_list *progs, struct bpf
 	for (uint32_t i = 0; i < 2; i++) {
 		if (is_by_site ? !funcs[i].addr : !funcs[i].btf_id)
 			return "this kernel lacks " CALIBRATE_FUNC " or " CALIBRATE_NEXT_FUNC;
-		called[i] =
-			(struct called){ funcs[i].btf_id, funcs[i].addr, link, CALIBRATE_ID(i), 1 };
+		called[i] = (struct called){ funcs[i].btf_id, funcs[i].addr, link, ids[i],
+					     sums->sums ? 0 : 1 };
 	}
 	memset(one, 0, sizeof(one));
 	if (cpu < 0 || (uint32_t)cpu >= obj->rings.cpu_cnt ||
@@ -342,7 +481,7 @@ const char *calibrate_net(struct netcost *out, struct fd_list *progs, struct bpf
 	if (sched_setaffinity(0, sizeof(one), one))
 		return "this process cannot be bound to a CPU";
 	swap_sites(obj, funcs, ids);
-	why = net_on_cpu(out, progs, obj, called, (uint32_t)cpu);
+	why = net_on_cpu(out, progs, obj, called, sums, (uint32_t)cpu);
 	swap_sites(obj, funcs, ids);
 	sched_setaffinity(0, sizeof(before), before);
 	return why;

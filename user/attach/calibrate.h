@@ -38,15 +38,17 @@ struct calibrate_func {
 #define CALIBRATE_ID(i) (NFG_FUNC_CNT - 1 - (i))
 
 /*
- * calibrate_net - measure what a recorded call costs: record some hundred calls of CALIBRATE_FUNC and CALIBRATE_NEXT_FUNC with the
- * programs of plan.mode, into the ring of the CPU on which the caller runs, with its gate open for these calls alone. Before
- * anything else is attached to functions: afterwards the ring is as if nothing had been recorded or lost.
+ * calibrate_net - measure what a recorded call costs, or one that is summed up: some hundred calls of CALIBRATE_FUNC and
+ * CALIBRATE_NEXT_FUNC with the programs of plan.mode, on the CPU on which the caller runs, with its gate open for these calls alone.
+ * Before anything else is attached to functions: afterwards the CPU's ring, or its table, is as if nothing had been recorded or
+ * lost.
  *
- * @progs: as for calibrate_call_ps.
+ * @progs: as for calibrate_call_ps. @sums: what may be used of tables; .sums NULL: calls are recorded.
  * Return: NULL, or why it is unknown (static).
  */
 const char *calibrate_net(struct netcost *out, struct fd_list *progs, struct bpfobj *obj,
-			  const struct calibrate_func funcs[2], calibrate_link *link);
+			  const struct calibrate_func funcs[2], const struct kprofile_spare *sums,
+			  calibrate_link *link);
 
 /*
  * calibrate_clock_ps - the cost of reading the clock beyond the CPU's own counter, which is included in an event's

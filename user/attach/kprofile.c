@@ -116,6 +116,9 @@ void kprofile_delta_sums(struct kprofile_delta *delta, uint32_t func_id, struct 
 	sums->sum_ns = advance(&func->sums.sum_ns, sums->sum_ns);
 	sums->total_ns = advance(&func->sums.total_ns, sums->total_ns);
 	sums->self_ns = advance(&func->sums.self_ns, sums->self_ns);
+	sums->inner_cnt = advance(&func->sums.inner_cnt, sums->inner_cnt);
+	sums->child_cnt = advance(&func->sums.child_cnt, sums->child_cnt);
+	sums->inside_cnt = advance(&func->sums.inside_cnt, sums->inside_cnt);
 	advance_extremes(&func->sums, sums);
 	func->sums.call_cnt += call_cnt;
 }
@@ -153,7 +156,7 @@ int kprofile_delta_pair(struct kprofile_delta *delta, uint32_t key, struct nfg_c
 /* CPUs share tables to stay below this limit; a single table may exceed it. */
 #define TABLES_BYTES     (64ull << 20)
 #define TABLES_MAX_BYTES (256ull << 20)
-#define TASK_CNT         16384u
+#define TASK_CNT         12288u
 #define CALLER_CNT       16384u
 
 /* ---- the plan ---- */
@@ -266,6 +269,22 @@ void kprofile_close(struct kprofile *kp)
 	*kp = (struct kprofile){ 0 };
 }
 
+/* The stack that is used last. */
+struct kprofile_spare kprofile_spare_of(const struct kprofile *kp)
+{
+	if (!kp->sums)
+		return (struct kprofile_spare){ .fd = -1, .callers_fd = -1 };
+	return (struct kprofile_spare){
+		.sums = kp->sums,
+		.fd = bpf_map__fd(kp->skel->maps.func_sums),
+		.callers_fd = kp->plan.caller_cnt ? bpf_map__fd(kp->skel->maps.caller_sums) : -1,
+		.stacks_fd = bpf_map__fd(kp->skel->maps.stacks),
+		.lost = &kp->skel->data->sums_lost,
+		.func_cnt = kp->plan.func_cnt,
+		.stack = kp->plan.task_cnt,
+	};
+}
+
 /* ---- the table ---- */
 
 static uint64_t greatest(const __u64 *cells)
@@ -301,7 +320,10 @@ void kprofile_merge(const struct nfg_sums *sums, uint32_t table_cnt, uint32_t fu
 		}
 		table_below_ns = greatest(s->below_ns);
 		max_ns = greatest(s->max_ns);
+		out->inside_cnt += __atomic_load_n(&s->inside_cnt, __ATOMIC_ACQUIRE);
+		out->inner_cnt += __atomic_load_n(&s->inner_cnt, __ATOMIC_ACQUIRE);
 		inner_ns = __atomic_load_n(&s->inner_ns, __ATOMIC_ACQUIRE);
+		out->child_cnt += __atomic_load_n(&s->child_cnt, __ATOMIC_ACQUIRE);
 		child_ns = __atomic_load_n(&s->child_ns, __ATOMIC_ACQUIRE);
 		took_ns = __atomic_load_n(&s->took_ns, __ATOMIC_ACQUIRE);
 		out->sum_ns += took_ns;
@@ -341,6 +363,7 @@ static int kprofile_read_sums(const struct kprofile *kp, const uint32_t *numbers
 		kprofile_merge(kp->sums, kp->plan.table_cnt, kp->plan.func_cnt, i, buckets, &sums);
 		if (kp->delta)
 			kprofile_delta_sums(kp->delta, i, &sums, new_buckets);
+		sums.cost = kp->cost;
 		stats->call_cnt += sums.call_cnt;
 		err = profile_put(profile, numbers[i], &sums);
 	}

@@ -64,6 +64,7 @@ int kprofile_configure(struct netfgraph_bpf *skel, const struct kprofile_plan *p
 struct kprofile {
 	struct kprofile_plan plan;
 	struct netfgraph_bpf *skel; /* borrowed */
+	const struct netcost *cost; /* of a call, borrowed, for net durations; NULL: not known */
 	const struct nfg_sums *sums;
 	const struct nfg_stack *stacks;
 	size_t sums_bytes; /* as mapped */
@@ -79,6 +80,20 @@ struct kprofile {
 int kprofile_open(struct kprofile *kp, struct netfgraph_bpf *skel,
 		  const struct kprofile_plan *plan);
 void kprofile_close(struct kprofile *kp);
+
+/* What calibration may use before anything is attached. */
+struct kprofile_spare {
+	const struct nfg_sums *sums; /* the tables, mapped; NULL: there are none */
+	int fd;                      /* of their map */
+	int callers_fd;              /* of the sums by caller; -1: there are none */
+	int stacks_fd;
+	struct nfg_sums_lost *lost;
+	uint32_t func_cnt; /* in each table */
+	uint32_t stack;    /* the number of a stack that no task has */
+};
+
+/* kprofile_spare_of - of an open @kp; .sums is NULL if it is zeroed. */
+struct kprofile_spare kprofile_spare_of(const struct kprofile *kp);
 
 /* Contents of a table, and what is missing from it. */
 struct kprofile_stats {

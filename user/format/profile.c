@@ -368,6 +368,23 @@ int profile_func_named(struct profile *p, struct text name, struct text module, 
 	return 0;
 }
 
+/* As add_total and add_self_cost, of many calls. */
+static void add_cost(struct func_stat *stat, const struct profile_sums *sums)
+{
+	const struct netcost *cost = sums->cost;
+	const uint64_t outer_cnt =
+		sums->call_cnt > sums->inner_cnt ? sums->call_cnt - sums->inner_cnt : 0;
+
+	if (!netcost_is_known(cost))
+		return;
+	stat->net_cnt += sums->call_cnt;
+	stat->total_cost_ns += outer_cnt * cost->inner_ns +
+			       sums->inside_cnt * ((uint64_t)cost->inner_ns + cost->outer_ns);
+	stat->total_error_ns += (outer_cnt + sums->inside_cnt) * cost->error_ns;
+	stat->self_cost_ns +=
+		sums->call_cnt * cost->inner_ns + sums->child_cnt * (uint64_t)cost->outer_ns;
+}
+
 int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sums)
 {
 	struct func_stat *stat = func_stat(p, func);
@@ -387,6 +404,7 @@ int profile_put(struct profile *p, uint32_t func, const struct profile_sums *sum
 	h->sum += sums->sum_ns;
 	stat->total_ns += sums->total_ns;
 	stat->self_ns += sums->self_ns;
+	add_cost(stat, sums);
 	return 0;
 }
 

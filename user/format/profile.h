@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/table.h"
 #include "base/vec.h"
+#include "trace/netcost.h"
 #include "trace/row.h"
 
 /*
@@ -138,6 +139,10 @@ struct profile_sums {
 	uint64_t sum_ns; /* of all durations */
 	uint64_t min_ns;
 	uint64_t max_ns;
+	uint64_t inner_cnt;         /* calls inside another call of the function */
+	uint64_t child_cnt;         /* calls directly inside */
+	uint64_t inside_cnt;        /* calls at any depth inside those that are no inner ones */
+	const struct netcost *cost; /* for net durations; NULL: not known */
 	const uint64_t
 		*buckets; /* calls by nfg_hist_bucket() of their duration; borrowed for the call */
 	uint32_t bucket_cnt;

@@ -585,10 +585,9 @@ const char *wants_net_of_part(const struct opts *opts)
 					 : NULL;
 }
 
-bool wants_net(const struct opts *opts, bool sums_up)
+bool wants_net(const struct opts *opts)
 {
-	if (wants_net_of_part(opts) || sums_up || opts->by != BY_FUNCTION ||
-	    opts->format == FORMAT_METRICS)
+	if (wants_net_of_part(opts) || opts->by != BY_FUNCTION || opts->format == FORMAT_METRICS)
 		return false;
 	if (opts->verb == VERB_TRACE)
 		return opts->format == FORMAT_TEXT ? opts->columns.net

@@ -245,11 +245,8 @@ struct details_want wants_details(const struct opts *opts);
 /* wants_recorded - the details for a report of a recording that showed @shown (RECFILE_SHOWS_*). */
 struct details_want wants_recorded(const struct opts *opts, uint32_t shown);
 
-/*
- * wants_net - whether a live trace shows net durations, or keeps what they are computed from. @sums_up: the kernel sums calls up, so
- * that there are none.
- */
-bool wants_net(const struct opts *opts, bool sums_up);
+/* wants_net - whether a live trace shows net durations, or keeps what they are computed from. */
+bool wants_net(const struct opts *opts);
 
 /*
  * wants_net_of_part - why net durations cannot be computed: an option leaves out calls that were traced, and cost their callers time.

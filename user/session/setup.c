@@ -762,6 +762,18 @@ static int check_number(struct session *ses)
 	return refuse_many(ses->functab.cnt, "");
 }
 
+/* What sends again is most often a timer, in a softirq on whatever task has the CPU. */
+static void hint_retransmit(const struct opts *opts)
+{
+	for (size_t i = 0; i < opts->presets.cnt && scopeopts_is_command(opts); i++) {
+		if (strcmp(opts->presets.items[i], "retransmit") != 0)
+			continue;
+		log_hint(
+			"what timers send again is not traced with a COMMAND: --netns $$ traces all of this network namespace while COMMAND runs");
+		break;
+	}
+}
+
 /*
  * Before anything is attached, warn of the cost to tasks that are not traced, and to all of them if everything is traced with all
  * that start functions may call, or with very many functions. If only a command is traced, or everything without a start function, the cost is logged with -v
@@ -779,6 +791,7 @@ static int forecast(struct session *ses)
 	const bool is_warning = all_are_traced ? is_unbounded : !scopeopts_is_command(opts);
 	char nearer[64] = "";
 
+	hint_retransmit(opts);
 	if (kept_pct >= FORECAST_LITTLE_PCT)
 		return 0;
 	(is_warning ? log_warn : log_info)(
@@ -808,12 +821,14 @@ static int measure_cost(struct session *ses)
 	struct calibrate_func funcs[2];
 	const char *why;
 
-	if (!wants_net(ses->opts, ses->sums_up))
+	if (!wants_net(ses->opts))
 		return 0;
 	for (size_t i = 0; i < 2; i++)
 		funcs[i] = (struct calibrate_func){ kbtf_func_id(ses->facts.kbtf, names[i]),
 						    ksyms_addr(ses->facts.ksyms, names[i]) };
-	why = attach_net(&ses->cost_progs, &ses->bpfobj, &ses->functab, funcs, cost);
+	why = attach_net(&ses->cost_progs, &ses->bpfobj, &ses->functab, funcs, &ses->kprofile,
+			 cost);
+	ses->kprofile.cost = cost;
 	if (!why) {
 		log_info(
 			"a traced call takes %u ns more, and its callers %u ns: +-%u (measured in %" PRIu64

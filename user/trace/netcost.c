@@ -21,6 +21,14 @@ static int by_outer(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int by_apart(const void *a, const void *b)
+{
+	const uint32_t x = ((const struct netcost_sample *)a)->apart_ns;
+	const uint32_t y = ((const struct netcost_sample *)b)->apart_ns;
+
+	return (x > y) - (x < y);
+}
+
 static uint64_t sample_ns(const struct netcost_sample *sample)
 {
 	return (uint64_t)sample->inner_ns + sample->outer_ns;
@@ -64,5 +72,8 @@ void netcost_of(struct netcost *out, struct netcost_sample *samples, size_t cnt,
 	error_ns = sample_ns(&samples[cnt * 3 / 4]) - sample_ns(&samples[cnt / 4]);
 	subtract_own(out, added_ns);
 	least_ns = ((uint64_t)out->inner_ns + out->outer_ns) / ERROR_SHARE + 1;
+	qsort(samples, cnt, sizeof(*samples), by_apart);
+	if (samples[cnt / 2].apart_ns > least_ns)
+		least_ns = samples[cnt / 2].apart_ns;
 	out->error_ns = (uint32_t)(error_ns > least_ns ? error_ns : least_ns);
 }

@@ -55,10 +55,15 @@ static inline struct net_time netcost_net(const struct netcost *cost, uint64_t d
 	};
 }
 
-/* What was measured of one call: time between its clock readings, and from the second one to the first of the next call. */
+/*
+ * What was measured of two calls that follow each other: time between the clock readings of a call, the mean of both, and from the
+ * second reading of one to the first of the next.
+ */
 struct netcost_sample {
 	uint32_t inner_ns;
 	uint32_t outer_ns;
+	uint32_t
+		apart_ns; /* by how much the two differ: the first finds caches and predictors as user space left them */
 };
 
 /* With fewer samples than these the cost counts as unknown. */
@@ -68,8 +73,8 @@ struct netcost_sample {
  * netcost_of - the medians of @cnt samples, which it sorts, less what the calls themselves take: together they are @added_ns, by
  * which tracing prolonged a call, if that is less, but not by more than a 16th.
  *
- * The error is the distance between the quartiles of the samples' sums, and at least a 64th of the cost: what a call costs depends
- * on the call, too. With too few samples the cost is unknown.
+ * The error is the distance between the quartiles of the samples' sums, and at least the median of apart_ns, and a 64th of the cost:
+ * what a call costs depends on the call, and on those before it, too. With too few samples the cost is unknown.
  */
 void netcost_of(struct netcost *out, struct netcost_sample *samples, size_t cnt, uint64_t added_ns);
 
