@@ -92,6 +92,26 @@ test_hanging_and_stopped()
 	expect 3 'slower' netfgraph report flight/*.rec --slower-than 100s -o slow 2>err
 }
 
+# A window shorter than the call: the recording begins with that, and what else it lacks is said.
+test_short_window()
+{
+	begin_flight --ring 8M --when '__sys_recvfrom > 900ms' --window 50ms --pause 10ms
+	expect_line "^hint: recordings may end before calls that '__sys_recvfrom > 900ms' waits for return" err
+	workload recv-block 3000
+	end_flight
+	[ "$(ls flight | wc -l)" -eq 1 ] || fail 'not one recording'
+	expect 0 'report' netfgraph report flight/*.rec -o out
+	cat out
+	expect_line ' __sys_recvfrom\(\) \{' out
+	expect_no_line ' us .*__sys_recvfrom' out
+	expect_line "/\* trigger '__sys_recvfrom > 900ms'" out
+	expect 0 'slow' netfgraph report flight/*.rec --slower-than 900ms -o slow
+	expect_line ' /\* __sys_recvfrom in task [0-9]+: > 0\.9[0-9]* s, not returned \*/$' slow
+	expect 3 'explain' netfgraph explain flight/*.rec 2>err
+	cat err
+	expect_line 'was recorded for a call of which it lacks the entry or the return: trigger' err
+}
+
 # A trigger without end: recordings follow each other with pauses, old ones go, and neither memory nor space grows.
 test_flood()
 {
@@ -268,4 +288,4 @@ test_values_tested()
 	expect_line "--when: no traced function called 'udp_sendmsg' has all that 'lenn > 5' tests" err
 }
 
-run_tests windows hanging_and_stopped members values_tested -- flood ended_by_limit refusals -- long
+run_tests windows hanging_and_stopped short_window members values_tested -- flood ended_by_limit refusals -- long

@@ -19,7 +19,7 @@ choose_attach()
 #!/bin/sh
 program=$(command -v netfgraph)
 case "\${1-} \$*" in
-report* | info* | diff* | check* | help* | -h* | --help* | --version* | *--input*) exec \$program "\$@" ;;
+report* | info* | diff* | explain*.rec* | check* | help* | -h* | --help* | --version* | *--input*) exec \$program "\$@" ;;
 list* | record* | profile* | latency*)
 	verb=\$1
 	shift

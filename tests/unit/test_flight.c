@@ -142,7 +142,7 @@ TEST(a_recording_has_what_was_before_and_after)
 	clock_ns += 3 * SEC;
 	calls(20, 1000);
 	chunk();
-	CHECK(flight_happened(f, clock_ns));
+	CHECK(flight_happened(f, clock_ns, 0));
 	calls(3, 1000);
 	chunk();
 	clock_ns += 2 * SEC;
@@ -155,21 +155,42 @@ TEST(a_recording_has_what_was_before_and_after)
 	CHECK(calls_in_newest() == 20 + 3 + 50);
 }
 
+/* The window is shorter than the call that it is of. */
+TEST(a_recording_has_the_begin_of_its_call)
+{
+	uint64_t begin_ns;
+
+	start(SEC, SEC, 64u << 20);
+	calls(100, 1000); /* too old */
+	chunk();
+	clock_ns += 3 * SEC;
+	begin_ns = clock_ns;
+	calls(20, 1000);
+	chunk();
+	clock_ns += 4 * SEC;
+	CHECK(flight_happened(f, clock_ns, begin_ns));
+	calls(3, 1000);
+	end();
+	CHECK(stats.file_cnt == 1 && files() == 1 && calls_in_newest() == 20 + 3);
+}
+
 TEST(what_happens_in_a_window_or_behind_it_begins_no_other)
 {
 	start(SEC, 10 * SEC, 64u << 20);
 	calls(5, 1000);
-	CHECK(flight_happened(f, clock_ns));
-	CHECK(!flight_happened(f, clock_ns + 1) && !flight_happened(f, clock_ns + SEC / 2));
+	CHECK(flight_happened(f, clock_ns, 0));
+	for (int i = 0; i < 64; i++)
+		CHECK(!flight_happened(f, clock_ns + 1, 0) && flight_takes_inside(f));
+	CHECK(!flight_happened(f, clock_ns + SEC / 2, 0) && !flight_takes_inside(f));
 	clock_ns += 2 * SEC;
 	calls(1, 1000);
 	flushes();
-	CHECK(!flight_happened(f, clock_ns));
+	CHECK(!flight_happened(f, clock_ns, 0) && !flight_takes_inside(f));
 	clock_ns += 20 * SEC;
 	calls(1, 1000);
-	CHECK(flight_happened(f, clock_ns)); /* its window is open at the end */
+	CHECK(flight_happened(f, clock_ns, 0)); /* its window is open at the end */
 	end();
-	CHECK(stats.file_cnt == 2 && stats.inside_cnt == 2 && stats.paused_cnt == 1);
+	CHECK(stats.file_cnt == 2 && stats.inside_cnt == 65 && stats.paused_cnt == 1);
 	CHECK(files() == 2);
 }
 
@@ -182,7 +203,7 @@ TEST(memory_holds_the_newest)
 	start(1000 * SEC, SEC, 64u << 20);
 	for (int i = 0; i < 40; i++)
 		calls(100000, 2000);
-	CHECK(flight_happened(f, clock_ns - 1));
+	CHECK(flight_happened(f, clock_ns - 1, 0));
 	end();
 	CHECK(stats.file_cnt == 1 && files() == 1);
 	CHECK(!stat(path, &st) && st.st_size <= RING_BYTES && st.st_size > RING_BYTES * 3 / 4);
@@ -195,7 +216,7 @@ TEST(what_is_to_be_written_is_not_dropped)
 {
 	start(10 * SEC, SEC, 64u << 20);
 	calls(200000, 10000); /* 2 s */
-	CHECK(flight_happened(f, clock_ns));
+	CHECK(flight_happened(f, clock_ns, 0));
 	clock_ns += 11 * SEC;
 	calls(1, 1000);                 /* the flush begins the file */
 	for (int i = 0; i < 600; i++) { /* without a flush: a segment is written when it would go */
@@ -217,7 +238,7 @@ TEST(old_recordings_make_room)
 	start(SEC, 1, 2500u << 10);
 	for (int i = 0; i < 5; i++) { /* about 800 KiB each */
 		calls(50000, 1000);
-		CHECK(flight_happened(f, clock_ns));
+		CHECK(flight_happened(f, clock_ns, 0));
 		clock_ns += 2 * SEC;
 		calls(1, 1000);
 		flushes();

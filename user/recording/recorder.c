@@ -474,6 +474,8 @@ struct flight {
 	uint64_t now_ns;      /* the time of the newest event */
 	enum state state;
 	uint64_t happened_ns;
+	uint32_t inside_cnt; /* triggers in the window that the file has */
+	uint64_t window_begin_ns;
 	uint64_t window_end_ns;
 	uint64_t pause_end_ns;
 	struct flightfile file;
@@ -597,10 +599,14 @@ struct recorder *flight_recorder(struct flight *f)
 
 /* ---- what happened ---- */
 
-bool flight_happened(struct flight *f, uint64_t time_ns)
+bool flight_happened(struct flight *f, uint64_t time_ns, uint64_t begin_ns)
 {
+	const uint64_t window_ns = f->config.window_ns;
+
 	if (f->state == IN_WINDOW) {
 		f->stats.inside_cnt++;
+		if (begin_ns && begin_ns < f->window_begin_ns)
+			f->window_begin_ns = begin_ns;
 		return false;
 	}
 	if (f->state == WRITES || time_ns < f->pause_end_ns) {
@@ -609,8 +615,20 @@ bool flight_happened(struct flight *f, uint64_t time_ns)
 	}
 	f->state = IN_WINDOW;
 	f->happened_ns = time_ns;
-	f->window_end_ns = time_ns + f->config.window_ns;
+	f->inside_cnt = 0;
+	f->window_begin_ns = time_ns > window_ns ? time_ns - window_ns : 0;
+	if (begin_ns && begin_ns < f->window_begin_ns)
+		f->window_begin_ns = begin_ns;
+	f->window_end_ns = time_ns + window_ns;
 	return true;
+}
+
+/* A condition that is true all the time fills no file with its triggers. */
+#define INSIDE_MAX 64
+
+bool flight_takes_inside(struct flight *f)
+{
+	return f->state == IN_WINDOW && f->inside_cnt < INSIDE_MAX && ++f->inside_cnt;
 }
 
 /* ---- files ---- */
@@ -670,8 +688,6 @@ static int file_step(struct flight *f)
 static int file_begin(struct flight *f)
 {
 	const uint64_t now_ns = host_time_ns();
-	const uint64_t from_ns =
-		f->happened_ns > f->config.window_ns ? f->happened_ns - f->config.window_ns : 0;
 	uint64_t bytes = 0;
 	int err = next_segment(f);
 
@@ -681,13 +697,13 @@ static int file_begin(struct flight *f)
 	f->pause_end_ns = f->window_end_ns + f->config.pause_ns;
 	f->last = f->newest - 1;
 	f->next = f->oldest;
-	while (f->next < f->last && segment_of(f, f->next)->last_ns < from_ns)
+	while (f->next < f->last && segment_of(f, f->next)->last_ns < f->window_begin_ns)
 		f->next++;
 	for (uint64_t nr = f->next; nr <= f->last; nr++)
 		bytes += segment_of(f, nr)->len;
 	f->stats.removed_cnt += flightfile_room(f->dir_fd, bytes, f->config.disk_bytes);
 	err = flightfile_begin(&f->file, f->dir_fd, host_real_ns() - (now_ns - f->happened_ns),
-			       from_ns);
+			       f->window_begin_ns);
 	if (err)
 		file_failed(f, err); /* another file may succeed later */
 	return 0;

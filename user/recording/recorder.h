@@ -74,7 +74,8 @@ struct flight;
 struct flight_config {
 	const char *dir;     /* created if missing */
 	uint64_t ring_bytes; /* of memory, for events and their tables */
-	uint64_t window_ns;  /* kept before and after a trigger */
+	uint64_t
+		window_ns; /* kept before and after a trigger, and from the begin of the call that it is of */
 	uint64_t pause_ns;   /* after a window; triggers in it begin no window */
 	uint64_t disk_bytes; /* limit for all recordings in dir; the oldest are removed */
 	struct recorder_config recorder; /* except path, limits and keep */
@@ -110,10 +111,17 @@ struct recorder *flight_recorder(struct flight *f);
 int flight_events(struct flight *f, const struct event *events, size_t cnt);
 
 /*
- * flight_happened - report that a trigger fired at @time_ns. Return: whether a window begins; if not, the trigger
+ * flight_happened - report that a trigger fired at @time_ns. @begin_ns: when the call began of which it is, which the
+ * recording has however long that was before the window; 0: of none. Return: whether a window begins; if not, the trigger
  * counts as inside a window, or in the pause.
  */
-bool flight_happened(struct flight *f, uint64_t time_ns);
+bool flight_happened(struct flight *f, uint64_t time_ns, uint64_t begin_ns);
+
+/*
+ * flight_takes_inside - after flight_happened returned false: whether the trigger is in a window, whose recording shall have it,
+ * too. Only the first ones of a window are.
+ */
+bool flight_takes_inside(struct flight *f);
 
 /* flight_flush - do the work due at @now_ns; writes at most one segment. Return: 0 or -errno. */
 int flight_flush(struct flight *f, uint64_t now_ns);

@@ -409,9 +409,10 @@ static void happened(void *ctx, const struct trigger_hit *hit)
 		.func_id = hit->begin_ns ? hit->func_id : RECFILE_NO_FUNC,
 	};
 
-	if (!flight_happened(sf->flight, hit->time_ns))
+	if (flight_happened(sf->flight, hit->time_ns, hit->begin_ns))
+		say_hit(sf, hit);
+	else if (!flight_takes_inside(sf->flight))
 		return;
-	say_hit(sf, hit);
 	snprintf(trigger.condition, sizeof(trigger.condition), "%.*s", (int)text.len, text.ptr);
 	/* the writer keeps an error, which the next events find */
 	recfile_writer_trigger(flight_recorder(sf->flight)->writer, &trigger);
@@ -573,6 +574,21 @@ static int sink_watch(struct sink_flight *sf, const struct sink_recording_config
 	return VERDICT_NOTHING;
 }
 
+/* A recording has the begin of the call it is of. It has the end only if the call takes less than its limit and a window. */
+static void hint_short_window(const struct trigger_rule *rule, uint64_t window_ns)
+{
+	for (uint32_t i = 0; i < rule->cnt; i++) {
+		const struct text text = rule->conds[i].text;
+
+		if (rule->conds[i].longer_ns <= window_ns)
+			continue;
+		log_hint(
+			"recordings may end before calls that '%.*s' waits for return, and explain needs the return: a --window longer than the durations of --when has those that take twice as long",
+			(int)text.len, text.ptr);
+		return;
+	}
+}
+
 int sink_flight_new(struct sink **out, const struct sink_recording_config *config)
 {
 	const struct opts *opts = config->opts;
@@ -598,9 +614,11 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 	sf->rule = opts->when;
 	sf->tests = opts->when_tests;
 	err = sink_watch(sf, config);
+	if (!err)
+		hint_short_window(opts->when, flight.window_ns);
 	if (!err && lacks_reasons(opts))
 		log_hint(
-			"what is kept of drops has no reasons: --graph-opts args,retaddr,packet or -e skb:kfree_skb adds them");
+			"what is kept of drops has no reasons: --graph-opts args,retaddr,packet adds them, with their places");
 	if (!err)
 		err = flight_open(&sf->flight, &flight);
 	if (err) {
