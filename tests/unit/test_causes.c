@@ -5,51 +5,10 @@
 #include "format/explain.h"
 #include "harness.h"
 #include "rows.h"
+#include "slowcalled.h"
 
-#define US                   1000ll
-
-#define CHECK_INT(got, want) check_int(__LINE__, (int64_t)(got), (int64_t)(want))
-
-static void check_int(int line, int64_t got, int64_t want)
-{
-	if (got == want)
-		return;
-	printf("line %d: %lld, not %lld\n", line, (long long)got, (long long)want);
-	CHECK(got == want);
-}
-
-static struct slowcalls *sc;
-static struct causes causes;
-
-static void calls_begin(void)
-{
-	CHECK(!slowcalls_new(&sc, false, false));
-}
 BEFORE(calls_begin);
-
-static void calls_free(void)
-{
-	causes_release(&causes);
-	slowcalls_free(sc);
-}
 AFTER(calls_free);
-
-static void put(enum row_kind kind, uint32_t depth, uint64_t at_us, uint64_t took_us,
-		const char *name)
-{
-	const struct row row = call_row(kind, depth, at_us * US, took_us * US, name);
-
-	CHECK(!slowcalls_row(sc, &row));
-}
-
-/* What --graph-opts sleep adds, as a text has it. */
-static void put_note(uint64_t at_us, const char *text)
-{
-	struct row row = call_row(ROW_COMMENT, 1, at_us * US, 0, "");
-
-	row.text = text_from(text);
-	CHECK(!slowcalls_row(sc, &row));
-}
 
 /* The same, and any other tracepoint, as a recording has it. */
 static void put_point(uint64_t at_us, const char *system, const char *name,
@@ -71,77 +30,6 @@ static void put_point(uint64_t at_us, const char *system, const char *name,
 	{                                             \
 		.name = TEXT(key), .text = TEXT(word) \
 	}
-
-/* A usual call of f: 100 us, 40 of which in g. Return: when the next one may begin. */
-static uint64_t put_usual(uint64_t at_us)
-{
-	put(ROW_ENTRY, 0, at_us, 0, "f");
-	put(ROW_LEAF, 1, at_us + 10, 40, "g");
-	put(ROW_RETURN, 0, at_us + 100, 100, "f");
-	return at_us + 1000;
-}
-
-static uint64_t put_usuals(uint64_t at_us, int cnt)
-{
-	while (cnt--)
-		at_us = put_usual(at_us);
-	return at_us;
-}
-
-/* A slow one, which has a note inside and takes so much longer. */
-static uint64_t put_slow(uint64_t at_us, uint64_t more_us, const char *note)
-{
-	put(ROW_ENTRY, 0, at_us, 0, "f");
-	put(ROW_LEAF, 1, at_us + 10, 40, "g");
-	if (note)
-		put_note(at_us + 60 + more_us, note);
-	put(ROW_RETURN, 0, at_us + 100 + more_us, 100 + more_us, "f");
-	return at_us + 1000 + more_us;
-}
-
-static void find(uint64_t slower_us)
-{
-	CHECK(!slowcalls_finish(sc));
-	CHECK(slowcalls_start(sc, 0) != NULL);
-	CHECK(!causes_find(&causes, sc, slowcalls_start(sc, 0), slower_us * US));
-}
-
-static const char *name_at(uint32_t name)
-{
-	static char names[4][64];
-	static int at;
-	const struct text text = slowcalls_name(sc, name);
-
-	at = (at + 1) % 4;
-	snprintf(names[at], sizeof(names[at]), "%.*s", (int)text.len, text.ptr);
-	return names[at];
-}
-
-/* Cause @i: its kind and function, and its excess. */
-static void check_cause(size_t i, enum cause_kind kind, const char *func, int64_t excess_us)
-{
-	const struct cause_key *key;
-
-	CHECK(i < causes.cnt);
-	key = slowcalls_cause(sc, causes.items[i].key);
-	CHECK_INT(key->kind, kind);
-	CHECK_STR(name_at(key->func), func);
-	CHECK_INT(causes.items[i].sums.excess_ns, excess_us * (int64_t)US);
-}
-
-/* All of the excess is in the causes, or said to be in none. */
-static void check_whole(void)
-{
-	int64_t sum = causes.unexplained_ns;
-
-	for (size_t i = 0; i < causes.cnt; i++)
-		sum += causes.items[i].sums.excess_ns;
-	CHECK_INT(sum, causes.excess_ns);
-}
-
-#define SLEPT                                                                                       \
-	"slept: us=50000 state=S in=wait_more+0x1/0x20 waker=task waker_comm=a server waker_pid=9 " \
-	"from=send_it+0x2/0x30 queued_us=2000 prev_comm=hog prev_pid=7"
 
 TEST(a_sleep_has_its_function_its_waker_and_the_time_on_the_queue)
 {
@@ -323,61 +211,6 @@ TEST(events_are_counted_in_slow_calls_and_in_others)
 	check_whole();
 }
 
-/* ---- which calls are slow ---- */
-
-TEST(at_most_a_tenth_of_the_calls_is_slow)
-{
-	uint64_t at = put_usuals(1000, 60);
-
-	for (uint64_t i = 0; i < 40; i++)
-		at = put_slow(at, 1000 + i, NULL);
-	find(0);
-	CHECK_INT(causes.slow_cnt, 10);
-	CHECK_INT(causes.least_ns, (100 + 1030) * US);
-	check_whole();
-}
-
-TEST(what_the_user_calls_slow_is_slow)
-{
-	uint64_t at = put_usuals(1000, 2);
-
-	at = put_slow(put_slow(at, 1, NULL), 2, NULL);
-	find(101);
-	CHECK_INT(causes.slow_cnt, 2);
-	CHECK_INT(causes.excess_ns, 3 * US);
-	check_cause(0, CAUSE_RUNNING, "f", 3);
-}
-
-TEST(without_others_all_of_a_call_is_excess)
-{
-	put_slow(1000, 50000, SLEPT);
-	find(1);
-	CHECK_INT(causes.slow_cnt, 1);
-	CHECK_INT(causes.usual_ns, 0);
-	CHECK_INT(causes.excess_ns, 50100 * US);
-	check_cause(0, CAUSE_ASLEEP, "wait_more", 48000);
-	check_whole();
-}
-
-TEST(nothing_is_slow_where_calls_differ_little)
-{
-	uint64_t at = put_usuals(1000, 20);
-
-	put_slow(at, 290, NULL);
-	find(0);
-	CHECK_INT(causes.slow_cnt, 0);
-	CHECK_INT(causes.cnt, 0);
-	CHECK_INT(causes.usual_ns, 100 * US);
-}
-
-TEST(of_two_calls_one_is_compared_with_the_other)
-{
-	put_slow(put_usual(1000), 1000, NULL);
-	find(0);
-	CHECK_INT(causes.slow_cnt, 1);
-	CHECK_INT(causes.usual_ns, 100 * US);
-}
-
 /* ---- calls that are not whole ---- */
 
 TEST(calls_without_an_end_are_counted_apart)
@@ -390,12 +223,13 @@ TEST(calls_without_an_end_are_counted_apart)
 	put_usual(6000);
 	put(ROW_ENTRY, 0, 8000, 0, "f");
 	put(ROW_LEAF, 1, 9000, 500, "g");
+	put_note(11000, "trigger 'f > 2ms': f in task 7");
 	CHECK(!slowcalls_finish(sc));
 	start = slowcalls_start(sc, 0);
 	CHECK_INT(start->call_cnt, 1);
 	CHECK_INT(start->cut_cnt, 1);
 	CHECK_INT(start->open_cnt, 1);
-	CHECK_INT(start->open_ns, 1500 * US);
+	CHECK_INT(start->open_ns, 3000 * US); /* to the end of all rows */
 }
 
 TEST(a_trace_without_calls_has_no_start_functions)
@@ -438,67 +272,6 @@ TEST(a_call_of_a_million_parts_takes_the_memory_of_its_different_ones)
 	check_cause(0, CAUSE_RUNNING, "f", 1000000 - 60);
 	check_cause(1, CAUSE_RUNNING, "h", 500000);
 	check_cause(2, CAUSE_RUNNING, "g", 500000 - 40);
-	check_whole();
-}
-
-/* Without being told what is slow: so many calls, from so long on. */
-static void check_slow(uint64_t cnt, int64_t least_us)
-{
-	find(0);
-	CHECK_INT(causes.slow_cnt, cnt);
-	CHECK_INT(causes.least_ns, least_us * US);
-	check_whole();
-}
-
-/* Two calls of 200 ms, and ten that were disturbed for 1 ms: the two are what is slow. */
-TEST(calls_that_were_hardly_disturbed_are_not_slow)
-{
-	uint64_t at = put_usuals(1000, 120);
-
-	for (int i = 0; i < 12; i++)
-		at = put_slow(at, i % 6 ? 1000 : 200000, NULL);
-	check_slow(2, 200100);
-	CHECK_INT(causes.excess_ns, 400000 * US);
-}
-
-/* Six calls of 70 ms, and ten of up to 5 ms that are longer than all others, too. Without most of the time they are as slow. */
-TEST(calls_much_longer_than_all_others_are_slow_alone)
-{
-	uint64_t at = put_usuals(1000, 300);
-
-	for (int i = 0; i < 16; i++)
-		at = put_slow(at, i % 8 < 3 ? 70000 : 4200 + (uint64_t)i * 50, NULL);
-	check_slow(6, 70100);
-}
-
-/* One call of 100 ms and twenty of 10 ms, and twenty of 1.9 ms: the wider gap leaves the most of what is more below it. */
-TEST(the_gap_that_counts_has_half_above_it)
-{
-	uint64_t at = put_usuals(1000, 1000);
-
-	for (int i = 0; i < 41; i++)
-		at = put_slow(at, !i ? 100000 : i <= 20 ? 10000 : 1900, NULL);
-	check_slow(21, 10100);
-}
-
-TEST(those_that_have_less_than_half_are_not_alone)
-{
-	uint64_t at = put_usuals(1000, 300);
-
-	for (int i = 0; i < 12; i++)
-		at = put_slow(at, i ? 4000 : 20400, NULL);
-	check_slow(12, 4100);
-}
-
-/* Those that have the last twentieth of the excess are not, either; without a gap all others are. */
-TEST(the_slowest_calls_have_nearly_all_of_the_excess)
-{
-	uint64_t at = put_usuals(1000, 200);
-
-	for (int i = 1; i <= 10; i++)
-		at = put_slow(at, (uint64_t)i * 1000, NULL);
-	find(0);
-	CHECK_INT(causes.slow_cnt, 9); /* 10 + 9 + ... + 2 of 55 */
 	check_whole();
 }
 
@@ -1132,6 +905,54 @@ TEST(what_no_call_reaches_is_no_limit)
 	CHECK(!slowcalls_finish(sc));
 	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
 	CHECK(strstr(strbuf_cstr(&out), "\"slow_calls\":1,\"slower_than_ns\":null,"));
+	strbuf_release(&out);
+}
+
+/* One call has returned, and another hangs; of what nobody waited for nothing is said. */
+TEST(what_hangs_until_the_end_is_said)
+{
+	static const struct slow_limit limits[] = { { "hang", 30000 * US } };
+	const struct explain_view view = {
+		.input = "x", .limits = limits, .limit_cnt = 1, .needs_limited = true
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+	uint64_t at = put_slow(put_usuals(1000, 30), 50000, NULL);
+
+	put(ROW_ENTRY, 0, at, 0, "hang");
+	put_note(at + 2300000, "trigger 'hang > 30ms': hang in task 7");
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(!result.slow_start_cnt && !result.has_limited);
+	CHECK_STR(
+		strbuf_cstr(&out),
+		"A call of hang had not returned at the end, after 2.300 s: report --slower-than shows it.\n");
+	strbuf_release(&out);
+}
+
+/* Calls of another function have a larger excess; nobody waited for these. */
+TEST(what_a_recorder_waited_for_comes_first)
+{
+	static const struct slow_limit limits[] = { { "f", 30000 * US } };
+	struct explain_view view = { .input = "x", .limits = limits, .limit_cnt = 1 };
+	struct explain_result result;
+	struct strbuf out = { 0 };
+	uint64_t at = put_slow(put_usuals(1000, 30), 50000, NULL);
+
+	for (uint64_t i = 0; i < 9; i++, at += 1000)
+		put(ROW_LEAF, 0, at, 100, "other");
+	put(ROW_LEAF, 0, at, 900000, "other");
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(!strncmp(strbuf_cstr(&out), "1 of 31 calls of f was slow", 27));
+	CHECK(!strstr(strbuf_cstr(&out), "calls of other"));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "\nSlow calls of 1 other start function are in the file, too"));
+	strbuf_reset(&out);
+	view.start_max = 2;
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(strstr(strbuf_cstr(&out), "\n1 of 10 calls of other was slow"));
+	CHECK(!strstr(strbuf_cstr(&out), "other start function"));
 	strbuf_release(&out);
 }
 

@@ -48,8 +48,8 @@ TEST(a_counter_that_went_up_often_enough_makes_a_cause_likely)
 	CHECK_STR(likely_of("__inet_stream_connect", "", 1000, &counted), "");
 	counted.has_net = false;
 	counted.values[netstat_find("TcpExtListenOverflows")] = 9;
-	CHECK_STR(likely_of("__inet_stream_connect", "", 1000, &counted), "");
-	CHECK_STR(likely_of("__inet_stream_connect", "", 1000, NULL), "");
+	CHECK_STR(likely_of("__inet_stream_connect", "", 500, &counted), "");
+	CHECK_STR(likely_of("__inet_stream_connect", "", 500, NULL), "");
 }
 
 /* The largest cause in all may be the largest of no call. */
@@ -74,6 +74,32 @@ TEST(some_sleeps_say_enough_without_a_counter)
 	CHECK(strstr(likely_of("sk_stream_wait_memory", "", 50, NULL), "not been acknowledged"));
 	CHECK_STR(likely_of("sk_wait_data", "tcp_data_queue", 50, &none), "");
 	CHECK_STR(likely_of("", "", 50, &none), "");
+}
+
+/* With counters, and without, as in a recording. */
+TEST(a_connect_that_is_not_answered)
+{
+	struct netstat counted = counted_as("TcpExtTCPSynRetrans", 16);
+
+	CHECK(strstr(likely_of("__inet_stream_connect", "process_timeout", 3000, &counted),
+		     "the socket's time limit: SYNs"));
+	CHECK(strstr(likely_of("__inet_stream_connect", "tcp_write_err", 127000, &counted),
+		     "the kernel gave up"));
+	CHECK(strstr(likely_of("__inet_stream_connect", "complete_signal", 2400, &counted),
+		     "a signal ended the wait"));
+	counted.values[netstat_find("TcpExtListenOverflows")] = 16;
+	CHECK(strstr(likely_of("__inet_stream_connect", "complete_signal", 2400, &counted),
+		     "accept queue"));
+	counted = counted_as("TcpExtTCPSynRetrans", 0);
+	CHECK_STR(likely_of("__inet_stream_connect", "tcp_rcv_state_process", 1200, &counted), "");
+	CHECK(strstr(likely_of("__inet_stream_connect", "tcp_rcv_state_process", 1000, NULL),
+		     "a SYN or the answer to it was lost"));
+	CHECK(strstr(likely_of("__inet_stream_connect", "call_timer_fn", 300, NULL),
+		     "the socket's time limit: SYNs"));
+	CHECK(strstr(likely_of("__inet_stream_connect", "tcp_write_err", 127000, NULL),
+		     "the kernel gave up"));
+	CHECK(strstr(likely_of("__inet_stream_connect", "complete_signal", 2400, NULL),
+		     "a signal ended the wait"));
 }
 
 /* An error that an ICMP message brought, or that came before any SYN left: what was sent again is no loss then. */

@@ -13,7 +13,8 @@
 struct ranks {
 	const struct slowcall **calls; /* by duration, then in their order */
 	size_t cnt;
-	size_t other_cnt; /* of calls that are not slow: the first ones */
+	size_t other_cnt;  /* of calls that are not slow: the first ones */
+	size_t beyond_cnt; /* of these, those that are only because a part of all may be slow */
 };
 
 static int rank_cmp(const void *a, const void *b)
@@ -49,7 +50,10 @@ static int64_t ranks_sum(const struct ranks *ranks, int64_t usual_ns)
 	return ns;
 }
 
-/* Of the slow calls keep the slowest ones, which have nearly all of what is more: others were disturbed a little. */
+/*
+ * Of the slow calls keep the slowest ones, which have nearly all of what is more: others were disturbed a little. Those that
+ * took about as long as these are slow, too, however many they are.
+ */
 static void ranks_keep_worst(struct ranks *ranks, int64_t usual_ns)
 {
 	const int64_t all_ns = ranks_sum(ranks, usual_ns);
@@ -60,8 +64,9 @@ static void ranks_keep_worst(struct ranks *ranks, int64_t usual_ns)
 		const int64_t ns = ranks->calls[at - 1]->duration_ns - usual_ns;
 		const int64_t kept_cnt = (int64_t)(ranks->cnt - at);
 
-		if (kept_cnt && (kept_ns >= all_ns / 100 * CAUSES_WORST ||
-				 ns < kept_ns / kept_cnt / CAUSES_GAP))
+		if (kept_cnt &&
+		    ((kept_ns >= all_ns / 100 * CAUSES_WORST && ns < kept_ns / kept_cnt / 2) ||
+		     ns < kept_ns / kept_cnt / CAUSES_GAP))
 			break;
 		sum_add(&kept_ns, ns);
 		at--;
@@ -93,11 +98,28 @@ static void ranks_keep_apart(struct ranks *ranks, int64_t usual_ns)
 	ranks->other_cnt = at;
 }
 
+/*
+ * Where a part of the calls may be slow, but those beyond it, down to the one at @slow_at, took about as long, they are slow,
+ * too. If more than a few are in between, which took less than half as long, the calls are not of two kinds.
+ */
+static void ranks_reach_gap(struct ranks *ranks, int64_t usual_ns, size_t slow_at)
+{
+	const int64_t kept_cnt = (int64_t)(ranks->cnt - ranks->other_cnt);
+	const int64_t least_ns = ranks_sum(ranks, usual_ns) / kept_cnt / 2;
+	size_t at = ranks->other_cnt;
+
+	while (at > slow_at && ranks->calls[at - 1]->duration_ns - usual_ns >= least_ns)
+		at--;
+	if (at - slow_at <= (ranks->cnt - at) / CAUSES_BETWEEN)
+		ranks->other_cnt = at;
+}
+
 /* Return: 0 or -ENOMEM. The caller frees ranks.calls in both cases. */
 static int ranks_make(struct ranks *ranks, const struct startfunc *start, uint64_t slower_ns)
 {
 	const size_t cnt = start->call_cnt;
 	const size_t most = slower_ns ? cnt : cnt < CAUSES_PART ? 1 : cnt / CAUSES_PART;
+	size_t slow_at = cnt;
 	int64_t median_ns;
 
 	*ranks = (struct ranks){ .calls = malloc((cnt + !cnt) * sizeof(*ranks->calls)),
@@ -109,13 +131,18 @@ static int ranks_make(struct ranks *ranks, const struct startfunc *start, uint64
 		ranks->calls[i] = &start->calls[i];
 	qsort(ranks->calls, cnt, sizeof(*ranks->calls), rank_cmp);
 	median_ns = ranks_median(ranks->calls, cnt);
-	while (ranks->other_cnt && cnt - ranks->other_cnt < most &&
-	       is_slow(ranks->calls[ranks->other_cnt - 1]->duration_ns, median_ns, slower_ns))
-		ranks->other_cnt--;
-	if (!slower_ns) {
-		ranks_keep_worst(ranks, median_ns);
-		ranks_keep_apart(ranks, median_ns);
-	}
+	while (slow_at && is_slow(ranks->calls[slow_at - 1]->duration_ns, median_ns, slower_ns))
+		slow_at--;
+	ranks->other_cnt = cnt - slow_at < most ? slow_at : cnt - most;
+	if (slower_ns || slow_at == cnt)
+		return 0;
+	ranks_keep_worst(ranks, median_ns);
+	ranks_keep_apart(ranks, median_ns);
+	if (cnt - ranks->other_cnt < most)
+		return 0;
+	ranks_reach_gap(ranks, median_ns, slow_at);
+	if (cnt - ranks->other_cnt == most)
+		ranks->beyond_cnt = ranks->other_cnt - slow_at;
 	return 0;
 }
 
@@ -626,6 +653,7 @@ int causes_find(struct causes *out, const struct slowcalls *sc, const struct sta
 
 	*out = (struct causes){ .start = start,
 				.slow_cnt = err ? 0 : slow_cnt,
+				.beyond_cnt = err ? 0 : ranks.beyond_cnt,
 				.within_path = SLOWCALLS_NONE };
 	if (err || !slow_cnt) {
 		out->usual_ns = err ? 0 : ranks_median(ranks.calls, ranks.cnt);

@@ -12,8 +12,9 @@
  *
  * A call is slow if it took at least slower_ns or, without that, more than four times the median of all calls and more
  * than 20 us above it; then at most the slowest tenth of the calls, at least one, and of these the slowest ones, up
- * to CAUSES_WORST of a hundred of what all of them took longer than the median, and without those that took less than a
- * CAUSES_GAPth longer than the slower ones in the mean. If some of these are CAUSES_APART times longer than each of the
+ * to CAUSES_WORST of a hundred of what all of them took longer than the median and what took about as long, and without those
+ * that took less than a CAUSES_GAPth longer than the slower ones in the mean. Calls beyond the tenth that took about as long are
+ * slow, too, if at most a CAUSES_BETWEENth of as many are between these and the usual ones. If some of these are CAUSES_APART times longer than each of the
  * others, and have half of what all are longer, only they are slow. Of each cause the median of the other calls, 0 where
  * most have none of it, is what is usual. The excess of a cause is what the slow calls have of it, less
  * what is usual for as many calls; so it is less than nothing for what they have less of.
@@ -26,6 +27,7 @@
 #define CAUSES_WORST      95
 #define CAUSES_GAP        20
 #define CAUSES_APART      5
+#define CAUSES_BETWEEN    4
 
 #define CAUSE_DETAILS_MAX 3
 
@@ -64,6 +66,7 @@ struct doing {
 
 struct causes {
 	const struct startfunc *start;
+	size_t beyond_cnt; /* calls that took long, too, but more than a tenth of all did, without a gap */
 	size_t slow_cnt;        /* 0: there is nothing to explain, and the rest is zero */
 	int64_t slow_median_ns; /* of the slow calls */
 	int64_t usual_ns;       /* the median of the other calls; 0: there are none */

@@ -380,6 +380,11 @@ static void put_first_line(struct explain *ex)
 		span_put(ex->out, (int64_t)ex->slower_ns);
 		strbuf_str(ex->out, " or longer, as the recorder's --when says.\n");
 	}
+	if (causes->beyond_cnt)
+		strbuf_printf(
+			ex->out,
+			"At most a tenth counts as slow: %zu more took over four times the median (--slower-than explains these).\n",
+			causes->beyond_cnt);
 }
 
 static void put_causes(struct explain *ex)
@@ -1044,14 +1049,10 @@ static void json_counted_put(const struct netstat *counted, struct jsonw *w)
 /* Find what the user is told if nothing is slow. */
 static int usual_find(const struct slowcalls *sc, struct explain_result *result)
 {
-	const struct startfunc *start;
 	struct causes causes;
 	int err;
 
-	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
-		if (start->call_cnt && (!result->most || start->call_cnt > result->most->call_cnt))
-			result->most = start;
-	}
+	result->most = slowstarts_most(sc);
 	if (!result->most)
 		return 0;
 	err = causes_find(&causes, sc, result->most, INT64_MAX);
@@ -1119,23 +1120,61 @@ static void all_end(const struct explain_view *view, enum explain_form form, str
 	strbuf_release(&text);
 }
 
+/* Calls that a flight recorder waited for may hang until its file ends, beside others that have returned. */
+static void put_hanging(struct slowcalls *sc, const struct explain_view *view, struct strbuf *out)
+{
+	const struct startfunc *start;
+
+	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
+		const struct text name = slowcalls_name(sc, start->func);
+		const uint64_t limit_ns = slow_limit_of(name, view->limits, view->limit_cnt);
+
+		if (!limit_ns || start->open_ns < limit_ns)
+			continue;
+		strbuf_printf(out, "%sA call of ", out->len ? "\n" : "");
+		clean_add(out, name.ptr, name.len, CLEAN_WORD);
+		strbuf_str(out, " had not returned at the end, after ");
+		span_put(out, start->open_ns < INT64_MAX ? (int64_t)start->open_ns : INT64_MAX);
+		strbuf_str(out, ": report --slower-than shows it.\n");
+	}
+}
+
+/* Of a flight recorder's file. */
+static void put_others(struct strbuf *out, uint32_t cnt)
+{
+	strbuf_printf(
+		out,
+		"\nSlow calls of %" PRIu32
+		" other start %s are in the file, too: --rows N explains more, -G FUNC one.\n",
+		cnt, plural(cnt, "function", "functions"));
+}
+
 int explain_put(struct slowcalls *sc, const struct explain_view *view, enum explain_form form,
 		struct strbuf *out, struct explain_result *result)
 {
 	struct jsonw json = { .out = out };
 	struct slowstart *starts = NULL;
+	uint32_t limited_cnt = 0;
+	uint32_t start_max;
 	int err;
 
 	*result = (struct explain_result){ 0 };
 	err = slowstarts_find(&starts, &result->slow_start_cnt, sc, view->slower_ns, view->limits,
 			      view->limit_cnt);
-	for (uint32_t i = 0; !view->slower_ns && i < result->slow_start_cnt; i++)
-		result->has_limited |= starts[i].slower_ns != 0;
+	while (!view->slower_ns && limited_cnt < result->slow_start_cnt &&
+	       starts[limited_cnt].slower_ns)
+		limited_cnt++;
+	result->has_limited = limited_cnt;
+	if (view->needs_limited && !limited_cnt)
+		result->slow_start_cnt = 0;
+	start_max = view->start_max                               ? view->start_max
+		    : limited_cnt && limited_cnt < EXPLAIN_STARTS ? limited_cnt
+								  : EXPLAIN_STARTS;
 	if (!err && !result->slow_start_cnt)
 		err = usual_find(sc, result);
 	else if (!err)
 		all_begin(view, form, &json);
-	for (uint32_t i = 0; !err && i < result->slow_start_cnt && i < view->start_max; i++) {
+	for (uint32_t i = 0; !err && i < result->slow_start_cnt && i < start_max; i++) {
 		struct explain ex = {
 			.sc = sc, .view = view, .out = out, .slower_ns = starts[i].slower_ns
 		};
@@ -1144,6 +1183,10 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 			strbuf_char(out, '\n');
 		err = explain_one(&ex, starts[i].start, form, &json);
 	}
+	if (!err && form == EXPLAIN_TEXT)
+		put_hanging(sc, view, out);
+	if (!err && form == EXPLAIN_TEXT && limited_cnt && start_max < result->slow_start_cnt)
+		put_others(out, result->slow_start_cnt - start_max);
 	if (!err && result->slow_start_cnt)
 		all_end(view, form, &json);
 	free(starts);

@@ -24,7 +24,9 @@ struct explain_view {
 	const struct slow_limit *
 		limits; /* and of functions without one, or that no call exceeds: the rule of causes.h */
 	size_t limit_cnt;
-	uint32_t start_max;            /* of start functions with slow calls */
+	bool needs_limited; /* without a call that reaches one of limits nothing is explained */
+	uint32_t
+		start_max; /* of start functions with slow calls; 0: those of limits, or without any EXPLAIN_STARTS */
 	uint64_t lost_cnt;             /* events that the trace lacks */
 	const struct netstat *counted; /* while it was traced; NULL: not known */
 	bool has_sleeps;               /* the trace would have had sleeps */
@@ -36,8 +38,9 @@ struct explain_view {
 
 /* What was found. */
 struct explain_result {
-	uint32_t slow_start_cnt; /* start functions with slow calls; 0: nothing was appended */
-	/* if there are none: the start function with the most calls; NULL: none */
+	uint32_t
+		slow_start_cnt; /* start functions with slow calls; 0: none, or of none that limits name */
+	/* if there are none: the start function whose calls took the most time; NULL: none */
 	const struct startfunc *most;
 	int64_t most_usual_ns; /* the median of its calls */
 	int64_t most_longest_ns;

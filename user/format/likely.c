@@ -18,6 +18,8 @@
 #define POLLS \
 	"ep_poll do_epoll_wait do_poll do_sys_poll do_select poll_schedule_timeout io_cqring_wait"
 
+#define TIMEOUT     "call_timer_fn process_timeout"
+#define LOST_SYN    "a SYN or the answer to it was lost, and sent again"
 #define READ_SLOWLY "the receiver read slowly, until its window was closed"
 
 #define CPU_MAX     "cpu.max" /* in place of a counter: how often it held tasks back */
@@ -43,7 +45,8 @@ static const struct rule {
 	bool away;    /* only if they are known to have done something else for most of the time */
 	bool outside; /* only if a softirq woke it that was on no task's way */
 	bool longer;  /* also if it was not called more often */
-	bool last;    /* it explains what later rules would name */
+	bool uncounted; /* only where counters are not known */
+	bool last;      /* it explains what later rules would name */
 } rules[] = {
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
@@ -54,6 +57,24 @@ static const struct rule {
 	  .in = OPENS,
 	  .counter = "TcpExtListenOverflows",
 	  .words = "the accept queue of a listener was full, so that it did not answer" },
+	/* what was sent again until then had no answer either */
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = "complete_signal signal_wake_up_state",
+	  .last = true,
+	  .words = "a signal ended the wait, before the SYN was answered" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = TIMEOUT,
+	  .last = true,
+	  .words =
+		  "no answer came before the socket's time limit: SYNs were dropped, or nobody is there" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer",
+	  .last = true,
+	  .words =
+		  "no SYN was answered, and the kernel gave up: they were dropped, or nobody is there" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = ERRORS,
@@ -73,10 +94,18 @@ static const struct rule {
 	  .last = true,
 	  .words =
 		  "an error ended the wait, and no SYN was sent again: the neighbour does not answer, or there is no route" },
+	{ .kind = CAUSE_ASLEEP, .in = OPENS, .counter = "TcpExtTCPSynRetrans", .words = LOST_SYN },
+	/* where counters are not known: the first SYN is sent again after a second (tcp_timeout_init) */
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
-	  .counter = "TcpExtTCPSynRetrans",
-	  .words = "a SYN or the answer to it was lost, and sent again" },
+	  .least_ns = 990 * MS,
+	  .uncounted = true,
+	  .words = LOST_SYN },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .outside = true,
+	  .words =
+		  "the answer came late, in an interrupt: from another host, or over a slow path" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = WRITES,
 	  .counter = "TcpExtTCPToZeroWindowAdv",
@@ -124,13 +153,13 @@ static const struct rule {
 	  .words = "it came late, in an interrupt: from another host, or over a slow path" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "__skb_wait_for_more_packets",
-	  .from = "call_timer_fn process_timeout",
+	  .from = TIMEOUT,
 	  .counter = "UdpRcvbufErrors",
 	  .words =
 		  "datagrams were dropped at a full receive buffer, and the socket's time limit ended the wait" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "__skb_wait_for_more_packets",
-	  .from = "call_timer_fn process_timeout",
+	  .from = TIMEOUT,
 	  .words = "no datagram came before the socket's time limit" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "sock_alloc_send_pskb",
@@ -243,7 +272,8 @@ size_t likely_add(struct likely out[LIKELY_MAX], size_t cnt, const struct sympto
 		const struct rule *rule = &rules[i];
 		size_t counter = NETSTAT_CNT;
 
-		if (!applies(rule, symptom, &wakers))
+		if (!applies(rule, symptom, &wakers) ||
+		    (rule->uncounted && counted && counted->has_net))
 			continue;
 		if (rule->counter) {
 			const uint64_t times = times_of(rule, counted, &counter);

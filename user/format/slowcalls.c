@@ -48,6 +48,7 @@ struct slowcalls {
 	struct render render;     /* of trees */
 	const struct row *row;    /* the current one; NULL: none */
 	uint32_t point_causes[2]; /* what the time of the last point went into */
+	uint64_t seen_ns;         /* the latest time of all rows; 0: they have none */
 	bool keeps_trees;
 	bool has_sleeps;
 	bool is_ending;
@@ -317,9 +318,11 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 	if (call->is_untimed) {
 		start->untimed_cnt++;
 	} else if (sc->is_ending && call->has_entry && !call->has_return) {
+		const uint64_t end_ns = call->end_ns > sc->seen_ns ? call->end_ns : sc->seen_ns;
+
 		start->open_cnt++;
-		if (call->end_ns - call->begin_ns > start->open_ns)
-			start->open_ns = call->end_ns - call->begin_ns;
+		if (end_ns - call->begin_ns > start->open_ns)
+			start->open_ns = end_ns - call->begin_ns;
 	} else if (!call->has_entry || !call->has_return || !call->has_duration) {
 		start->cut_cnt++;
 	} else {
@@ -705,6 +708,8 @@ int slowcalls_row(struct slowcalls *sc, const struct row *row)
 	int err;
 
 	sc->row = row;
+	if (row->time_ns > sc->seen_ns)
+		sc->seen_ns = row->time_ns;
 	memcpy(sc->point_causes, no_causes, sizeof(no_causes));
 	err = fields_of(&fields, row) ? on_point(sc, &fields) : calltree_row(sc->tree, row);
 	if (!err && sc->keeps_trees && (row->kind == ROW_POINT || row->kind == ROW_COMMENT))

@@ -93,7 +93,7 @@ struct startfunc {
 	size_t call_cap;
 	uint64_t cut_cnt;  /* calls that lack their entry or return, because events are missing */
 	uint64_t open_cnt; /* that had not returned at the end, */
-	uint64_t open_ns;  /* and how long the longest had taken by its last event */
+	uint64_t open_ns;  /* and how long the longest had taken then */
 	uint64_t untimed_cnt; /* of a trace without durations */
 	struct slowtree
 		tree; /* with slowcalls_keep_trees, that of the slowest call, the last one of several */

@@ -9,8 +9,7 @@
 #include "base/vec.h"
 #include "format/causes.h"
 
-/* The shortest limit of a function; 0: it has none. */
-static uint64_t limit_of(struct text name, const struct slow_limit *limits, size_t limit_cnt)
+uint64_t slow_limit_of(struct text name, const struct slow_limit *limits, size_t limit_cnt)
 {
 	uint64_t least_ns = 0;
 	char word[256];
@@ -30,6 +29,8 @@ static int slowstart_cmp(const void *a, const void *b)
 	const struct slowstart *x = a;
 	const struct slowstart *y = b;
 
+	if (!x->slower_ns != !y->slower_ns)
+		return x->slower_ns ? -1 : 1;
 	if (x->excess_ns != y->excess_ns)
 		return x->excess_ns > y->excess_ns ? -1 : 1;
 	return (x->start > y->start) - (x->start < y->start);
@@ -47,7 +48,7 @@ int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slow
 
 		if (!slower_ns)
 			slow.slower_ns =
-				limit_of(slowcalls_name(sc, start->func), limits, limit_cnt);
+				slow_limit_of(slowcalls_name(sc, start->func), limits, limit_cnt);
 		err = causes_excess(start, slow.slower_ns, &slow.excess_ns);
 		if (!err && slow.excess_ns <= 0 && slow.slower_ns != slower_ns) {
 			/* the call that took longer has not returned, or lacks events */
@@ -64,4 +65,23 @@ int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slow
 	if (*out_cnt)
 		qsort(*out, *out_cnt, sizeof(**out), slowstart_cmp);
 	return 0;
+}
+
+const struct startfunc *slowstarts_most(const struct slowcalls *sc)
+{
+	const struct startfunc *most = NULL;
+	const struct startfunc *start;
+	int64_t most_ns = -1;
+
+	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
+		int64_t all_ns = 0;
+
+		for (size_t k = 0; k < start->call_cnt; k++)
+			sum_add(&all_ns, start->calls[k].duration_ns);
+		if (!start->call_cnt || all_ns <= most_ns)
+			continue;
+		most_ns = all_ns;
+		most = start;
+	}
+	return most;
 }

@@ -12,6 +12,9 @@ struct slow_limit {
 	uint64_t longer_ns;
 };
 
+/* slow_limit_of - the shortest limit of a function; 0: it has none. */
+uint64_t slow_limit_of(struct text name, const struct slow_limit *limits, size_t limit_cnt);
+
 /* A start function that has slow calls. */
 struct slowstart {
 	const struct startfunc *start;
@@ -20,7 +23,8 @@ struct slowstart {
 };
 
 /*
- * slowstarts_find - append the start functions with slow calls, the one with the largest excess first.
+ * slowstarts_find - append the start functions with slow calls, those with a limit first, and of these the one with the
+ * largest excess.
  *
  * @slower_ns: for all of them; 0: the shortest of @limits for a function, or, if it has none or no call takes as long,
  * the rule of causes.h.
@@ -28,5 +32,8 @@ struct slowstart {
  */
 int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slowcalls *sc,
 		    uint64_t slower_ns, const struct slow_limit *limits, size_t limit_cnt);
+
+/* slowstarts_most - the start function whose calls took the most time in all; NULL: no call is known. */
+const struct startfunc *slowstarts_most(const struct slowcalls *sc);
 
 #endif

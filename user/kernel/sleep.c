@@ -169,6 +169,8 @@ static const char *const skipped[] = {
 	"sock_def_write_space",
 	"sock_def_error_report",
 	"sk_error_report",
+	"tcp_done",
+	"tcp_done_with_error",
 	"sock_queue_err_skb",
 	"sk_stream_write_space",
 	"preempt_schedule_thunk",

@@ -89,7 +89,7 @@ static void take_trigger(struct sink_explain *se, struct text comment)
 		if (at == se->limit_cnt && at < TRIGGER_CONDS_MAX)
 			se->limits[se->limit_cnt++] = limit;
 	}
-	if (!is_long || !trigger_text_func(comment).len)
+	if (!is_long || !trigger_text_func(comment).len || se->trigger.len)
 		return;
 	strbuf_reset(&se->trigger);
 	strbuf_add(&se->trigger, comment.ptr, comment.len);
@@ -191,19 +191,19 @@ static void say_lacks_waited(struct sink_explain *se)
 	log_warn("'%s' was recorded for a call of which it lacks the entry or the return: %s",
 		 path ? path : "-", strbuf_cstr(&se->trigger));
 	log_hint(
-		"a longer --window would have both; report --slower-than shows calls that had not returned");
+		"a larger --ring keeps the entry, a longer --window the return; report --slower-than shows calls that had not returned, explain -G FUNC explains other calls");
 }
 
 /* Return: 0, -errno, or VERDICT_NOTHING, logged. */
 static int explain_say(struct sink_explain *se)
 {
 	const struct opts *opts = se->rows.opts;
-	const struct explain_view view = {
+	struct explain_view view = {
 		.input = opts->input_path,
 		.slower_ns = opts->explain_slower_ns,
 		.limits = se->limits,
 		.limit_cnt = se->limit_cnt,
-		.start_max = opts->profile_rows ? opts->profile_rows : EXPLAIN_STARTS,
+		.start_max = opts->profile_rows,
 		.lost_cnt = se->lost_cnt,
 		.counted = se->has_counted ? &se->counted : NULL,
 		.has_sleeps = se->has_sleeps || slowcalls_has_sleeps(se->calls),
@@ -211,12 +211,18 @@ static int explain_say(struct sink_explain *se)
 		.cpu_width = se->rows.facts->cpu_width,
 	};
 	struct explain_result result;
+	bool lacks;
 	int err = slowcalls_finish(se->calls);
 
-	if (!err)
-		err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
-	if (!err && !opts->explain_slower_ns && !result.has_limited && lacks_waited(se))
+	if (err)
+		return err;
+	lacks = !opts->explain_slower_ns && lacks_waited(se);
+	view.needs_limited = lacks && !opts->profile_rows && !selector_of(opts, 0);
+	err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
+	if (!err && lacks)
 		say_lacks_waited(se);
+	if (!err && view.needs_limited && !result.has_limited)
+		return VERDICT_NOTHING;
 	return err || result.slow_start_cnt ? err : say_usual(se, &result);
 }
 

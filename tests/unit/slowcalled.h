@@ -1,0 +1,52 @@
+#ifndef NFG_TEST_SLOWCALLED_H
+#define NFG_TEST_SLOWCALLED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/causes.h"
+#include "format/slowcalls.h"
+
+/* Calls of f by task curl-77 on CPU 1, of which some are slow. Each test has its own. */
+extern struct slowcalls *sc;
+extern struct causes causes;
+
+#define US                   1000ll
+
+#define CHECK_INT(got, want) check_int(__LINE__, (int64_t)(got), (int64_t)(want))
+void check_int(int line, int64_t got, int64_t want);
+
+/* A note of a sleep of 50 ms. */
+#define SLEPT                                                                                       \
+	"slept: us=50000 state=S in=wait_more+0x1/0x20 waker=task waker_comm=a server waker_pid=9 " \
+	"from=send_it+0x2/0x30 queued_us=2000 prev_comm=hog prev_pid=7"
+
+/* For BEFORE and AFTER. */
+void calls_begin(void);
+void calls_free(void);
+
+void put(enum row_kind kind, uint32_t depth, uint64_t at_us, uint64_t took_us, const char *name);
+
+/* put_note - what --graph-opts sleep adds, as a text has it. */
+void put_note(uint64_t at_us, const char *text);
+
+/* put_usual - a usual call of f: 100 us, 40 of which in g. Return: when the next one may begin. */
+uint64_t put_usual(uint64_t at_us);
+uint64_t put_usuals(uint64_t at_us, int cnt);
+
+/* put_slow - a slow one, which has a note inside and takes so much longer. */
+uint64_t put_slow(uint64_t at_us, uint64_t more_us, const char *note);
+
+/* find - finish, and find the causes of the slow calls of f; 0: without being told what is slow. */
+void find(uint64_t slower_us);
+
+/* name_at - valid for four calls. */
+const char *name_at(uint32_t name);
+
+/* check_cause - cause @i: its kind and function, and its excess. */
+void check_cause(size_t i, enum cause_kind kind, const char *func, int64_t excess_us);
+
+/* check_whole - all of the excess is in the causes, or said to be in none. */
+void check_whole(void);
+
+#endif
