@@ -74,13 +74,23 @@ TEST(softirqs_that_a_command_did_not_run)
 	char *text;
 
 	add_calls(a, 1000, 4, "process_backlog", "ip_rcv", 100);
+	add_calls(a, 10000, 4, "ip_rcv", "ack", 10);
+	add_calls(a, 20000, 4, "ack", "clean", 10);
+	add_calls(a, 30000, 4, "f", "clean", 10);
 	add_calls(a, 100000, 4, "f", "g", 100);
+	add_calls(b, 90000, 4, "g", "clean", 10);
 	add_calls(b, 100000, 4, "f", "g", 100);
 	finish_sides(&diff, a, b);
 	diff.sides[0].is_of_command = diff.sides[1].is_of_command = true;
 	text = text_of(&diff);
 	CHECK(strstr(text, "\n# softirqs: ip_rcv and 1 more ran in no call of the command in B; "));
 	CHECK(!strstr(text, "command in A"));
+	/* ack is called outside of softirqs, too, and clean by it */
+	CHECK(strstr(text, " CALLS IN A ALONE\n"));
+	CHECK(strstr(
+		text,
+		"\n# 4 of these are in or below a softirq, which may have run in another task in B: "));
+	CHECK(!strstr(text, "another task in A"));
 	free(text);
 	diff.sides[1].is_of_command = false;
 	text = text_of(&diff);

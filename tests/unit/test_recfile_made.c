@@ -42,18 +42,22 @@ TEST(a_command_beside_other_tasks_only_says_how_long)
 		  "netfgraph record; netfgraph record -o x --packet udp; netfgraph record --pager; "
 		  "netfgraph record --timeout 5s -T tcp_sendmsg") {
 		snprintf(made.options, sizeof(made.options), "%s", options);
-		CHECK(recfile_made_of_command(&host, &made));
+		CHECK(recfile_made_of_command(&host, &made) == RECFILE_COMMAND_ALONE);
+	}
+	EACH_PART(options, "netfgraph record --netns /x; netfgraph record --netns=1 -o x") {
+		snprintf(made.options, sizeof(made.options), "%s", options);
+		CHECK(recfile_made_of_command(&host, &made) == RECFILE_COMMAND_AMONG);
 	}
 	EACH_PART(
 		options,
 		"netfgraph record -p 1; netfgraph record -p1; netfgraph record --pid=1 -o x; "
 		"netfgraph record --container web; netfgraph record --cont=web; "
-		"netfgraph record --comm nginx; netfgraph record --netns /x; netfgraph record --tid 7") {
+		"netfgraph record --comm nginx; netfgraph record --netns /x -p 7; netfgraph record --tid 7") {
 		snprintf(made.options, sizeof(made.options), "%s", options);
-		CHECK(!recfile_made_of_command(&host, &made));
+		CHECK(recfile_made_of_command(&host, &made) == RECFILE_NO_COMMAND);
 	}
 	made.options[0] = host.command[0] = '\0';
-	CHECK(!recfile_made_of_command(&host, &made));
+	CHECK(recfile_made_of_command(&host, &made) == RECFILE_NO_COMMAND);
 }
 
 TEST(how_it_was_made_comes_back)

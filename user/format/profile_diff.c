@@ -31,6 +31,7 @@ struct edge_pair {
 	uint64_t call_cnt[2];
 	uint64_t duration_ns[2];
 	bool is_timed[2];
+	bool is_softirq[2]; /* in a function of softirqs, or below these alone; see find_softirqs */
 };
 
 /* How the calls of a function were spread over callers, by side. */
@@ -398,6 +399,58 @@ static void find_moved(struct diff_rows *rows)
 	}
 }
 
+/* ---- what may have run in other tasks ---- */
+
+static bool enters_softirq(const struct profile_func *func)
+{
+	return func->name.len && call_context_entered(func->name) == CALL_CONTEXT_SOFTIRQ;
+}
+
+static int compare_edge_func(const void *key, const void *item)
+{
+	return compare_func(key, &((const struct edge_pair *)item)->func);
+}
+
+/* Whether @func is called in or below a function of softirqs alone, as far as its callers are known. */
+static bool is_in_softirq(const struct diff_rows *rows, int side, const struct profile_func *func)
+{
+	const struct edge_pair *end = rows->edges + rows->edge_cnt;
+	const struct edge_pair *edge =
+		bsearch(func, rows->edges, rows->edge_cnt, sizeof(*rows->edges), compare_edge_func);
+	bool is_called = false;
+
+	if (enters_softirq(func))
+		return true;
+	while (edge && edge > rows->edges && !compare_func(&edge[-1].func, func))
+		edge--;
+	for (; edge && edge < end && !compare_func(&edge->func, func); edge++) {
+		if (edge->call_cnt[side] && !edge->is_softirq[side])
+			return false;
+		is_called |= edge->call_cnt[side] != 0;
+	}
+	return is_called;
+}
+
+/* Down from the functions of softirqs, a level in each turn. Edges are in the order of their functions. */
+static void find_softirqs(struct diff_rows *rows, int side)
+{
+	bool is_new = true;
+
+	while (is_new) {
+		is_new = false;
+		for (size_t i = 0; i < rows->edge_cnt; i++) {
+			struct edge_pair *edge = &rows->edges[i];
+
+			if (edge->is_softirq[side] || !edge->call_cnt[side] ||
+			    (!enters_softirq(&edge->func) &&
+			     !is_in_softirq(rows, side, &edge->caller)))
+				continue;
+			edge->is_softirq[side] = true;
+			is_new = true;
+		}
+	}
+}
+
 /* ---- what a few calls did ---- */
 
 #define FEW_PART 100 /* calls are few if they are at most one of so many, or one alone */
@@ -505,6 +558,11 @@ static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *di
 		err = collect_edges(rows, diff);
 	if (!err)
 		find_moved(rows);
+	/* of the side that a command's lacks it */
+	for (int side = 0; !err && side < 2; side++) {
+		if (diff->sides[!side].is_of_command)
+			find_softirqs(rows, side);
+	}
 	for (size_t i = 0; !err && i < rows->func_cnt; i++) {
 		struct func_pair *pair = &rows->funcs[i];
 
@@ -748,6 +806,7 @@ static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
 static void diff_put_edges(const struct profile_diff *diff, const struct diff_rows *rows, int side,
 			   struct strbuf *out)
 {
+	size_t softirq_cnt = 0;
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < rows->edge_cnt; i++) {
@@ -755,6 +814,7 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 
 		if (!edge->call_cnt[side] || edge->call_cnt[!side])
 			continue;
+		softirq_cnt += edge->is_softirq[side];
 		if (!cnt)
 			strbuf_printf(out, "\n%11s %14s  CALLS IN %c ALONE\n", "COUNT", "TOTAL us",
 				      "AB"[side]);
@@ -774,6 +834,11 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 		strbuf_char(out, '\n');
 	}
 	put_more(out, cnt, diff->row_max);
+	if (softirq_cnt && diff->sides[!side].is_of_command)
+		strbuf_printf(
+			out,
+			"# %zu of these %s in or below a softirq, which may have run in another task in %c: that file has the command's alone (record without COMMAND has all)\n",
+			softirq_cnt, plural(softirq_cnt, "is", "are"), "AB"[!side]);
 }
 
 static void diff_put_moved(const struct inside *moved, struct strbuf *out)
@@ -790,7 +855,7 @@ static void diff_put_moved(const struct inside *moved, struct strbuf *out)
 
 /*
  * A softirq runs in a command's call, or in another task, of which a recording of the command has nothing. So a function of
- * softirqs that only the other side has may have run as often.
+ * softirqs, or called there, that only the other side has may have run as often.
  */
 static void diff_put_unseen(const struct profile_diff *diff, const struct diff_rows *rows, int side,
 			    struct strbuf *out)
@@ -803,7 +868,7 @@ static void diff_put_unseen(const struct profile_diff *diff, const struct diff_r
 
 		if (pair->f[side].call_cnt || !pair->f[!side].call_cnt ||
 		    (diff->sides[side].knows_traced && !pair->is_known[side]) ||
-		    call_context_entered(pair->f[!side].name) != CALL_CONTEXT_SOFTIRQ)
+		    !is_in_softirq(rows, !side, &pair->f[!side]))
 			continue;
 		first = first ? first : pair;
 		cnt++;

@@ -18,8 +18,9 @@ struct profile_side {
 	const struct profile *profile; /* finished; borrowed */
 	uint64_t length_ns;            /* of the trace; 0: unknown */
 	bool lacks_events;             /* numbers may be too low */
-	bool is_of_command;            /* all that a command did, however long it took */
-	bool knows_traced;             /* functions absent from the profile were not traced */
+	bool has_command; /* what a command did, alone or among others, is in it: its work, once */
+	bool is_of_command; /* all that a command did, however long it took */
+	bool knows_traced;  /* functions absent from the profile were not traced */
 };
 
 struct profile_diff {

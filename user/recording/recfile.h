@@ -175,11 +175,15 @@ int recfile_writer_trigger(struct recfile_writer *w, const struct recfile_trigge
  */
 int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo);
 
-/*
- * recfile_made_of_command - whether the recording is of a command: it ran one, and no option of @made selected other tasks,
- * beside which the command only says how long.
- */
-bool recfile_made_of_command(const struct recfile_host *host, const struct recfile_made *made);
+/* Whether a recording is of a command, which did its work once, however long that took. */
+enum recfile_command {
+	RECFILE_NO_COMMAND, /* there is none, or options selected other tasks: it says only how long */
+	RECFILE_COMMAND_AMONG, /* and all others in its network namespace (--netns) */
+	RECFILE_COMMAND_ALONE,
+};
+
+enum recfile_command recfile_made_of_command(const struct recfile_host *host,
+					     const struct recfile_made *made);
 
 /*
  * recfile_writer_made - write how the recording is made; call it before everything else, in each file. Return: 0 or

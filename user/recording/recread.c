@@ -467,35 +467,45 @@ int recfile_reader_fd(const struct recfile_reader *r)
 	return r->fd;
 }
 
+static bool is_option(const char *word, size_t len, const char *name)
+{
+	return len >= 4 && strlen(name) >= len && !memcmp(word, name, len);
+}
+
 /* Whether @word is one of the options that select tasks: a letter, its value behind it or not, or a name, shortened or not. */
 static bool selects_tasks(const char *word, size_t len)
 {
-	static const char *const names[] = { "--pid",       "--tid", "--comm", "--cgroup",
-					     "--container", "--pod", "--netns" };
+	static const char *const names[] = { "--pid",    "--tid",       "--comm",
+					     "--cgroup", "--container", "--pod" };
 
 	if (len >= 2 && word[0] == '-' && word[1] == 'p')
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (len >= 4 && strlen(names[i]) >= len && !memcmp(word, names[i], len))
+		if (is_option(word, len, names[i]))
 			return true;
 	}
 	return false;
 }
 
-bool recfile_made_of_command(const struct recfile_host *host, const struct recfile_made *made)
+enum recfile_command recfile_made_of_command(const struct recfile_host *host,
+					     const struct recfile_made *made)
 {
+	enum recfile_command how = RECFILE_COMMAND_ALONE;
 	const char *at = made->options;
 
 	if (!host->command[0])
-		return false;
+		return RECFILE_NO_COMMAND;
 	while (*at) {
 		const size_t len = strcspn(at, " ");
+		const size_t word_len = strcspn(at, " =");
 
-		if (selects_tasks(at, strcspn(at, " =")))
-			return false;
+		if (selects_tasks(at, word_len))
+			return RECFILE_NO_COMMAND;
+		if (is_option(at, word_len, "--netns"))
+			how = RECFILE_COMMAND_AMONG;
 		at += len + (at[len] != '\0');
 	}
-	return true;
+	return how;
 }
 
 unsigned int recfile_reader_minor(const struct recfile_reader *r)

@@ -329,7 +329,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	name_host(rec, made->node);
 	if (config->opts && !wants_net_of_part(config->opts))
 		rec->cost = made->cost;
-	rec->stats->is_of_command = recfile_made_of_command(recfile_reader_host(rec->reader), made);
+	rec->stats->command = recfile_made_of_command(recfile_reader_host(rec->reader), made);
 	if (!config->details || !config->opts)
 		return 0;
 	rec->has_made = true;
@@ -528,7 +528,10 @@ static int say_empty(const struct recording *rec)
 	put_unseen(&text, rec);
 	if (opts && opts->verb == VERB_EXPLAIN) {
 		log_error("'%s' %s", rec->config->path, strbuf_cstr(&text));
-		log_hint("netfgraph info FILE says what was recorded, and for how long");
+		log_hint(
+			rec->trigger_ns
+				? "netfgraph info FILE says what the flight recorder waited for; a longer --window keeps more around it"
+				: "netfgraph info FILE says what was recorded, and for how long");
 	} else {
 		log_warn("'%s' %s", rec->config->path, strbuf_cstr(&text));
 	}

@@ -49,11 +49,11 @@ struct report_stats {
 	uint32_t leftout_cnts
 		[LEFTOUT_LIMIT_CNT]; /* functions left out during the trace, by enum leftout_limit */
 	uint64_t untraced_ns;        /* between windows (--duty), and while links were made anew */
-	bool is_of_command; /* the recording's tasks are a command's (recfile_made_of_command) */
-	uint64_t length_ns; /* from the beginning to the summary, or to the last event */
-	bool is_damaged;    /* the reading ended before the file did */
-	bool is_closed;     /* there is a summary */
-	bool is_cut;        /* there is none and we were not stopped: the end is missing */
+	enum recfile_command command; /* of a recording: whether its tasks are a command's */
+	uint64_t length_ns;           /* from the beginning to the summary, or to the last event */
+	bool is_damaged;              /* the reading ended before the file did */
+	bool is_closed;               /* there is a summary */
+	bool is_cut; /* there is none and we were not stopped: the end is missing */
 	struct recfile_summary summary;
 	struct graph_stats graph;
 	/* texts */

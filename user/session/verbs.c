@@ -267,7 +267,8 @@ static struct profile_side profile_of(const struct side *side)
 		.length_ns = side->opts.input_is_text ? sink_table_span(side->sink)
 						      : side->stats.length_ns,
 		.lacks_events = report_has_losses(&side->stats) || profile_gap_cnt(profile),
-		.is_of_command = side->stats.is_of_command,
+		.has_command = side->stats.command != RECFILE_NO_COMMAND,
+		.is_of_command = side->stats.command == RECFILE_COMMAND_ALONE,
 		.knows_traced = !side->opts.input_is_text,
 	};
 }
@@ -322,7 +323,7 @@ static int choose_unit(const struct opts *opts, struct profile_diff *diff)
 	diff->is_per_second =
 		opts->diff_per == DIFF_SECOND ||
 		(opts->diff_per == DIFF_AUTO && a->length_ns && b->length_ns &&
-		 !(a->is_of_command && b->is_of_command) && differ(a->length_ns, b->length_ns));
+		 !(a->has_command && b->has_command) && differ(a->length_ns, b->length_ns));
 	return 0;
 }
 
