@@ -232,7 +232,7 @@ test_silence()
 			-o out --strict $get -p "$server" --container table -- ./client calls 3
 		says 0 "'__sys_getsockname' was not called by a task named 'nob*'" "$leave_out --comm to trace the command" \
 			profile -o out $get --comm 'nob*' -- ./client calls 3
-		says 0 "'__sys_getsockname' was not called in network namespace table" "$leave_out --netns to trace the command" \
+		says 0 "'__sys_getsockname' was not called in network namespace table" "${leave_out%%;*}" \
 			record -o out $get --netns table -- ./client calls 3
 		says 0 "no call of '__sys_getsockname' returned while it was traced" "$leave_out --tid to trace the command" \
 			latency __sys_getsockname -o out --tid "$thread" -- ./client calls 3
@@ -257,7 +257,7 @@ test_silence()
 		says 0 "start function 'udp_sendmsg' was not called by the command with members that match --filter" '' \
 			-o out -T udp_sendmsg --filter 'sk.sk_mark == 77' -- workload udp 3
 		says 0 "tracepoint 'tcp:tcp_retransmit_skb' was not hit by the command" \
-			"other tasks' softirqs, such as TCP's timers, are not traced with a COMMAND; without it, as with --timeout 10s, they are" \
+			"other tasks' softirqs, such as TCP's timers, are not traced with a COMMAND; they are without it (--timeout 10s), or with --netns \$\$, which traces all of this network namespace while COMMAND runs" \
 			profile --by flow -o out -e tcp:tcp_retransmit_skb -- true
 		says 0 "no call matched --filter (of 3 that returned)" '' \
 			-o out -T udp_sendmsg --filter 'retval == -77' -- workload udp 3

@@ -401,10 +401,22 @@ static bool lists_funcs(const struct opts *opts)
 	       opts->nograph_funcs.cnt || opts->presets.cnt;
 }
 
+/* The first function of which --when waits for a long call; NULL: none. */
+static const char *waited_func(const struct opts *opts)
+{
+	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++) {
+		const struct trigger_cond *cond = &opts->when->conds[i];
+
+		if (cond->longer_ns && !strpbrk(cond->pattern, "*?["))
+			return cond->pattern;
+	}
+	return NULL;
+}
+
 /* Contradictions that no rule of names can express. */
 static const char *special_contradiction(struct opts *opts)
 {
-	static char why[120];
+	static char why[256];
 	const char *lacking;
 
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
@@ -413,10 +425,12 @@ static const char *special_contradiction(struct opts *opts)
 		return "list -e lists tracepoints, and takes no functions";
 	lacking = graphopts_lacks_starts(opts);
 	if (lacking) {
+		const char *waited = waited_func(opts);
+
 		snprintf(
 			why, sizeof(why),
-			"--graph-opts %s needs start functions (-G, --preset, --packet or --filter)",
-			lacking);
+			"--graph-opts %s needs start functions (-G%s%s, --preset, --packet or --filter)",
+			lacking, waited ? " " : "", waited ? waited : "");
 		return why;
 	}
 	if (opts->has_source && opts->verb == VERB_TRACE && !opts->input_path && !opts->has_stack &&

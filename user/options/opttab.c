@@ -649,7 +649,7 @@ const struct opt_def opt_defs[] = {
 	  "it begins and its length, until Ctrl-C; with --input, by the recorded times. At least 10ms." },
 	{ 0, "max-tasks", "N", NUMBER(task_cnt, 1, TASKS_MAX), SUMS | OPT_LIVE_ONLY,
 	  "With profile and latency, where the kernel sums up: room for N tasks at a time that have called a "
-	  "traced function (default 16384); each takes 1.6 KB. Calls of further tasks are not counted; a warning "
+	  "traced function (default 12288); each takes 2.3 KB. Calls of further tasks are not counted; a warning "
 	  "gives their number." },
 	{ 0, "by-event", NULL, FLAG(by_event), SUMS | OPT_LIVE_ONLY,
 	  "With profile and latency: send every call to user space instead of summing up in the kernel. This costs "
@@ -679,8 +679,8 @@ const struct opt_def opt_defs[] = {
 	  "members or result pass a test as that of --filter, with a limit or alone ('tcp_sendmsg(sk.sk_mark == 5) > 1s', "
 	  "'tcp_v4_connect(retval == -EAGAIN)'). '||' joins conditions." },
 	{ 0, "window", "DURATION", DURATION(window_ns), OF(VERB_RECORD),
-	  "With --ring: how much of the trace to keep before and after the trigger, as far as --ring holds it. "
-	  "Default: 5s." },
+	  "With --ring: how much of the trace to keep before and after the trigger, and, of a call that takes longer, all since "
+	  "it began, as far as --ring holds it. Default: 5s." },
 	{ 0, "pause", "DURATION", DURATION(pause_ns), OF(VERB_RECORD),
 	  "With --ring: for this time after a recording's window no new recording starts; triggers in it are "
 	  "counted. Default: 1m." },
@@ -861,7 +861,7 @@ const struct man_verb man_verbs[] = {
 	{ "explain [FILE] [-- COMMAND [ARG...]]",
 	  "say why calls were slow: what they took longer than the others of the same start function, asleep, waiting "
 	  "for a CPU, interrupted, or in which functions. --slower-than chooses the slow calls (else those longer "
-	  "than the duration in a flight recorder's --when, or that took more than four times the median, at most a tenth). Without FILE it traces -G FUNC; FILE needs record --graph-opts sleep for all "
+	  "than the duration in a flight recorder's --when, or that took more than four times the median, at most a tenth unless they are of two kinds). Without FILE it traces -G FUNC; FILE needs record --graph-opts sleep for all "
 	  "but the functions",
 	  NULL,
 	  { "netfgraph explain -G __sys_recvfrom -p 1234 --timeout 10s",

@@ -94,7 +94,7 @@ const struct preset preset_defs[] = {
 	  "tcp_delack_timer_handler tcp_keepalive_timer tcp_send_loss_probe "
 	  "tcp_probe_timer tcp_enter_loss",
 	  2, NULL },
-	{ "retransmit", "each segment that TCP sends again; retval=0: it was sent",
+	{ "retransmit", "each packet that TCP sends again; retval=0: it was sent",
 	  /* on 6.1 the compiler has put the second into the first */
 	  "tcp_retransmit_skb __tcp_retransmit_skb tcp_rtx_synack", PRESET_ALONE, NULL },
 	{ "listen-overflow", "what a listener drops because its accept queue is full",

@@ -861,15 +861,18 @@ static void put_reason(struct strbuf *out, const struct session *ses)
 		if (ses->opts->counts_points)
 			strbuf_str(
 				out,
-				"other tasks' softirqs, such as TCP's timers, are not traced with a COMMAND; "
-				"without it, as with --timeout 10s, they are");
+				"other tasks' softirqs, such as TCP's timers, are not traced with a COMMAND; they are "
+				"without it (--timeout 10s), or with --netns $$, which traces all of this network namespace while COMMAND runs");
 		return;
 	}
 	if (!ses->has_child) {
 		silence_likely(&ses->silence, ses->scope, out);
 		return;
 	}
-	strbuf_str(out, "the command itself is traced only if it is in that scope; leave out ");
+	strbuf_str(out, "the command itself is traced only if it is in that scope");
+	if (ses->opts->netns.cnt) /* as it is with --netns $$ */
+		return;
+	strbuf_str(out, "; leave out ");
 	scopeopts_names(out, ses->opts);
 	strbuf_str(out, " to trace the command");
 }
