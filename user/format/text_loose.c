@@ -28,7 +28,8 @@ static bool loose_is_letter(char c)
 
 static struct words words_of(struct text line)
 {
-	return (struct words){ line.ptr, line.ptr + line.len };
+	return line.len ? (struct words){ line.ptr, line.ptr + line.len }
+			: (struct words){ "", "" };
 }
 
 static struct text words_text(struct words w)
