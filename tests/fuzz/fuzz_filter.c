@@ -7,17 +7,24 @@
 
 static void check_calls(const struct filter *filter, uint32_t func_id, struct fuzz_input in)
 {
-	struct bpf_insn insns[FILTER_INSN_MAX];
-	uint32_t arg_cnt = proto_table_get(table, func_id)->arg_cnt;
-	uint32_t cnt = filter_code(filter, table, func_id, FILTER_AT_EXIT, arg_cnt, true, insns);
+	/* a side of || that reads members has the other side tested at the entry, also where the function lacks it */
+	static const enum filter_end ends[] = { FILTER_AT_ENTRY, FILTER_AT_EXIT };
+	struct bpf_insn insns[2][FILTER_INSN_MAX];
+	const uint32_t arg_cnt = proto_table_get(table, func_id)->arg_cnt;
+	uint32_t cnts[2];
 
-	CHECK(cnt <= FILTER_INSN_MAX);
+	for (int end = 0; end < 2; end++) {
+		cnts[end] =
+			filter_code(filter, table, func_id, ends[end], arg_cnt, true, insns[end]);
+		CHECK(cnts[end] <= FILTER_INSN_MAX);
+	}
 	for (int i = 0; i < 4; i++) {
 		uint64_t ctx[8];
 
 		for (int j = 0; j < 8; j++)
 			ctx[j] = i ? fuzz_take(&in, 8) - (uint64_t)i : call[j];
-		CHECK(filter_eval(filter, table, func_id, ctx, NULL) == run_call(insns, cnt, ctx));
+		CHECK(filter_eval(filter, table, func_id, ctx, NULL) ==
+		      (run_call(insns[0], cnts[0], ctx) && run_call(insns[1], cnts[1], ctx)));
 	}
 }
 
