@@ -104,7 +104,8 @@ static void note(struct detach *dt, size_t cnt)
 
 bool detach_is_news(const char *path)
 {
-	const time_t now_sec = time(NULL);
+	/* not time(), which may be a tick behind the time of a file, and a second */
+	const time_t now_sec = (time_t)(host_real_ns() / 1000000000);
 	struct stat st;
 	int fd;
 
