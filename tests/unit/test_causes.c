@@ -211,6 +211,22 @@ TEST(events_are_counted_in_slow_calls_and_in_others)
 	check_whole();
 }
 
+/* Where a traced function was called from is hidden by what traces it. */
+TEST(an_event_has_no_place_in_tracing)
+{
+	static const struct value fields[] = { FIELD_TEXT("location",
+							  "return_to_handler+0x0/0x50") };
+	uint64_t at = put_usuals(1000, 30);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put_point(at + 10, "skb", "kfree_skb", fields, 1);
+	put(ROW_RETURN, 0, at + 1000, 1000, "f");
+	find(0);
+	check_cause(causes.cnt - 1, CAUSE_EVENT, "kfree_skb", 0);
+	CHECK(slowcalls_detail(sc, causes.items[causes.cnt - 1].details[0].key)->from ==
+	      SLOWCALLS_NONE);
+}
+
 /* ---- calls that are not whole ---- */
 
 TEST(calls_without_an_end_are_counted_apart)

@@ -77,6 +77,15 @@ TEST(callers_are_written_as_the_kernel_does)
 }
 
 /* Names of data are in kallsyms, too, some of them among the code (retsnoop#7). */
+TEST(tracing_hides_callers)
+{
+	CHECK(retaddr_is_tracing(text_from("return_to_handler+0x0/0x50")));
+	CHECK(retaddr_is_tracing(text_from("bpf_trampoline")));
+	CHECK(!retaddr_is_tracing(text_from("return_to_handlers+0x0/0x50")));
+	CHECK(!retaddr_is_tracing(text_from("tcp_v4_rcv+0x4b/0x90")));
+	CHECK(!retaddr_is_tracing(text_from("")));
+}
+
 TEST(data_calls_nobody)
 {
 	static const struct number_case among[] = {

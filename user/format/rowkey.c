@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/flow.h"
+#include "kernel/ktext.h"
 
 static const struct {
 	const char *name;
@@ -154,14 +155,15 @@ static bool reason_of(const struct row *row, struct text *out)
 }
 
 /*
- * A place without the length of its function: "tcp_v4_rcv+0x4b". None outside of functions, where tracing's trampolines
- * are.
+ * A place without the length of its function: "tcp_v4_rcv+0x4b". None outside of functions, and where tracing hides who called.
  */
 static struct text place_in(struct text text)
 {
 	const char *slash = text.len ? memchr(text.ptr, '/', text.len) : NULL;
 
-	return slash ? (struct text){ text.ptr, (size_t)(slash - text.ptr) } : (struct text){ 0 };
+	return slash && !retaddr_is_tracing(text)
+		       ? (struct text){ text.ptr, (size_t)(slash - text.ptr) }
+		       : (struct text){ 0 };
 }
 
 static struct text place_of(const struct row *row)

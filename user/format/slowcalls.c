@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "kernel/ktext.h"
 #include "kernel/sleep.h"
 
 /* An outermost call that has not ended: its parts so far, the first merged_cnt of them in order and each once. */
@@ -589,7 +590,8 @@ static void put_event(struct slowcalls *sc, struct calltask *task, const struct 
 
 	cause.func = name_add(sc, f->name, f->row->module);
 	cause.state = name_known(sc, field_text(f, "reason"));
-	detail.from = field_func(sc, f, "location");
+	if (!retaddr_is_tracing(field_text(f, "location")))
+		detail.from = field_func(sc, f, "location");
 	detail.cause = cause_add(sc, &cause);
 	if (open && !sc->err)
 		part_put(sc, open, &detail, 1, 0);

@@ -253,6 +253,19 @@ static uint64_t end_of(const struct retaddr *ra, size_t idx)
 								       : page_end;
 }
 
+static bool is_place_in(struct text place, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return place.len >= len && !memcmp(place.ptr, name, len) &&
+	       (place.len == len || place.ptr[len] == '+');
+}
+
+bool retaddr_is_tracing(struct text place)
+{
+	return is_place_in(place, "bpf_trampoline") || is_place_in(place, "return_to_handler");
+}
+
 /* Add the name of @addr under @key. Return: NULL: no memory */
 static struct addr_name *name_addr(struct retaddr *ra, uint64_t key, uint64_t addr)
 {

@@ -68,6 +68,12 @@ int retaddr_add(struct retaddr *ra, uint64_t addr, struct text name);
 struct text retaddr_get(struct retaddr *ra, uint64_t addr);
 
 /*
+ * retaddr_is_tracing - whether a place, "NAME" or "NAME+0x1/0x2", is of what tracing puts between a traced function and its caller:
+ * a trampoline, or the function to which calls return that kprobe.session or kprobe.multi traces. Who called is not known then.
+ */
+bool retaddr_is_tracing(struct text place);
+
+/*
  * retaddr_get_new - as retaddr_get, for a caller that writes each address once. Return: false if it has returned @addr
  * before.
  */
