@@ -848,7 +848,7 @@ TEST(causes_as_json)
 	check_said(
 		true, true,
 		"{\"schema\":1,\"file\":\"x.rec\",\"has_sleeps\":true,\"lost_events\":4,\"functions\":["
-		"{\"func\":\"f\",\"module\":null,\"calls\":30,\"slow_calls\":2,"
+		"{\"func\":\"f\",\"module\":null,\"calls\":30,\"slow_calls\":2,\"beyond_calls\":0,"
 		"\"slower_than_ns\":null,\"slow_at_least_ns\":50100000,\"slow_median_ns\":50100000,"
 		"\"usual_median_ns\":100000,\"excess_ns\":100200000,\"causes\":["
 		"{\"kind\":\"asleep\",\"func\":\"wait_more\",\"module\":null,\"state\":\"S\","
@@ -920,7 +920,8 @@ TEST(what_no_call_reaches_is_no_limit)
 	put_slow(put_usuals(1000, 30), 50000, NULL);
 	CHECK(!slowcalls_finish(sc));
 	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
-	CHECK(strstr(strbuf_cstr(&out), "\"slow_calls\":1,\"slower_than_ns\":null,"));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "\"slow_calls\":1,\"beyond_calls\":0,\"slower_than_ns\":null,"));
 	strbuf_release(&out);
 }
 

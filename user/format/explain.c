@@ -977,6 +977,7 @@ static void json_func_causes_put(struct explain *ex, struct jsonw *w)
 	json_func_put(ex, w, causes->start->func);
 	json_u64_put(w, "calls", causes->start->call_cnt);
 	json_u64_put(w, "slow_calls", causes->slow_cnt);
+	json_u64_put(w, "beyond_calls", causes->beyond_cnt);
 	jsonw_key(w, "slower_than_ns");
 	if (ex->slower_ns)
 		jsonw_u64(w, ex->slower_ns);
