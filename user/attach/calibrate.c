@@ -263,30 +263,19 @@ static bool record_run(const struct bench *bench, bool is_traced, uint64_t *took
 	return *took_ns && (is_traced ? sample_of(sample, recs, cnt) : !cnt);
 }
 
-static uint64_t summed_cnt(const struct nfg_sums *sums)
-{
-	uint64_t cnt = 0;
-
-	for (uint32_t i = 0; i < NFG_HIST_CNT; i++)
-		cnt += __atomic_load_n(&sums->buckets[i], __ATOMIC_ACQUIRE);
-	return cnt;
-}
-
-/* How many calls of the two functions are in the CPU's table, and how long each function took. */
+/* How many calls the open caller has had inside it, and how long each of the two functions took in all. */
 static uint64_t read_sums(const struct bench *bench, uint64_t took_ns[2])
 {
 	const struct kprofile_spare *spare = bench->by_sums;
 	const struct nfg_sums *sums =
 		&spare->sums[bench->obj->rings.cursors[bench->cpu].shared->sums];
-	uint64_t cnt = 0;
+	const struct nfg_frame *caller = &spare->stacks[spare->stack].frames[0];
 
-	for (uint32_t i = 0; i < 2; i++) {
-		const struct nfg_sums *of = &sums[i < spare->func_cnt ? i : 0];
-
-		cnt += i < spare->func_cnt ? summed_cnt(of) : 0;
-		took_ns[i] = __atomic_load_n(&of->took_ns, __ATOMIC_ACQUIRE);
-	}
-	return cnt;
+	for (uint32_t i = 0; i < 2; i++)
+		took_ns[i] = i < spare->func_cnt
+				     ? __atomic_load_n(&sums[i].took_ns, __ATOMIC_ACQUIRE)
+				     : 0;
+	return __atomic_load_n(&caller->inside, __ATOMIC_ACQUIRE) / NFG_CHILD;
 }
 
 /*
@@ -300,6 +289,7 @@ static bool sum_run(const struct bench *bench, uint64_t without_ns, uint64_t *to
 	uint64_t before_ns[2];
 	uint64_t after_ns[2];
 	const uint64_t before_cnt = read_sums(bench, before_ns);
+	const bool is_one = bench->by_sums->func_cnt < 2;
 	uint64_t both_ns;
 	uint64_t cnt;
 
@@ -307,13 +297,9 @@ static bool sum_run(const struct bench *bench, uint64_t without_ns, uint64_t *to
 	cnt = read_sums(bench, after_ns) - before_cnt;
 	if (!*took_ns || !without_ns)
 		return *took_ns && !cnt;
-	if (bench->by_sums->func_cnt < 2) {
-		both_ns = after_ns[0] - before_ns[0];
-		put_inner(sample, both_ns / 2, both_ns / 2);
-	} else {
-		both_ns = after_ns[0] - before_ns[0] + after_ns[1] - before_ns[1];
-		put_inner(sample, after_ns[0] - before_ns[0], after_ns[1] - before_ns[1]);
-	}
+	both_ns = after_ns[0] - before_ns[0] + after_ns[1] - before_ns[1];
+	put_inner(sample, is_one ? both_ns / 2 : after_ns[0] - before_ns[0],
+		  is_one ? both_ns / 2 : after_ns[1] - before_ns[1]);
 	if (cnt != 2 || *took_ns > UINT32_MAX || *took_ns < without_ns + both_ns)
 		return false;
 	sample->outer_ns = (uint32_t)((*took_ns - without_ns - both_ns) / 2);

@@ -276,6 +276,7 @@ struct kprofile_spare kprofile_spare_of(const struct kprofile *kp)
 		return (struct kprofile_spare){ .fd = -1, .callers_fd = -1 };
 	return (struct kprofile_spare){
 		.sums = kp->sums,
+		.stacks = kp->stacks,
 		.fd = bpf_map__fd(kp->skel->maps.func_sums),
 		.callers_fd = kp->plan.caller_cnt ? bpf_map__fd(kp->skel->maps.caller_sums) : -1,
 		.stacks_fd = bpf_map__fd(kp->skel->maps.stacks),

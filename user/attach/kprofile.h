@@ -83,9 +83,10 @@ void kprofile_close(struct kprofile *kp);
 
 /* What calibration may use before anything is attached. */
 struct kprofile_spare {
-	const struct nfg_sums *sums; /* the tables, mapped; NULL: there are none */
-	int fd;                      /* of their map */
-	int callers_fd;              /* of the sums by caller; -1: there are none */
+	const struct nfg_sums *sums;    /* the tables, mapped; NULL: there are none */
+	const struct nfg_stack *stacks; /* mapped, too */
+	int fd;                         /* of the tables' map */
+	int callers_fd;                 /* of the sums by caller; -1: there are none */
 	int stacks_fd;
 	struct nfg_sums_lost *lost;
 	uint32_t func_cnt; /* in each table */
