@@ -11,6 +11,7 @@
 
 #include "base/cleantext.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "format/calltree.h"
 #include "format/profile_parts.h"
 
@@ -406,27 +407,20 @@ static bool enters_softirq(const struct profile_func *func)
 	return func->name.len && call_context_entered(func->name) == CALL_CONTEXT_SOFTIRQ;
 }
 
-static int compare_edge_func(const void *key, const void *item)
-{
-	return compare_func(key, &((const struct edge_pair *)item)->func);
-}
-
 /* Whether @func is called in or below a function of softirqs alone, as far as its callers are known. */
 static bool is_in_softirq(const struct diff_rows *rows, int side, const struct profile_func *func)
 {
-	const struct edge_pair *end = rows->edges + rows->edge_cnt;
-	const struct edge_pair *edge =
-		bsearch(func, rows->edges, rows->edge_cnt, sizeof(*rows->edges), compare_edge_func);
+	const struct edge_pair *edges = rows->edges;
 	bool is_called = false;
+	size_t at;
 
 	if (enters_softirq(func))
 		return true;
-	while (edge && edge > rows->edges && !compare_func(&edge[-1].func, func))
-		edge--;
-	for (; edge && edge < end && !compare_func(&edge->func, func); edge++) {
-		if (edge->call_cnt[side] && !edge->is_softirq[side])
+	at = VEC_BISECT(i, rows->edge_cnt, compare_func(&edges[i].func, func) < 0);
+	for (; at < rows->edge_cnt && !compare_func(&edges[at].func, func); at++) {
+		if (edges[at].call_cnt[side] && !edges[at].is_softirq[side])
 			return false;
-		is_called |= edge->call_cnt[side] != 0;
+		is_called |= edges[at].call_cnt[side] != 0;
 	}
 	return is_called;
 }
