@@ -4,6 +4,14 @@
 # shellcheck source=tests/live/lib.sh
 . /files/lib.sh
 
+# Of a line of JSON in awk: of(KEY) is its value, as text.
+json_value='function of(key, rest) {
+	rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
+	sub(/[,}].*/, "", rest)
+	return rest
+}
+'
+
 # measured WORKLOAD FUNC OPTION...: the first quartiles of what FUNC took: gross, net, error. Where half of the calls take another
 # path, a median may be of either.
 measured()
@@ -109,12 +117,7 @@ test_text()
 	cmp gross.rest net.rest || fail 'something other than durations differs'
 	! cmp -s gross net || fail 'all durations are the same'
 	netfgraph report --format json rec >calls || fail 'no JSON'
-	awk '
-		function of(key, rest) {
-			rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
-			sub(/[,}].*/, "", rest)
-			return rest
-		}
+	awk "$json_value"'
 		/"duration_ns":[0-9]/ {
 			calls++
 			if (of("net_ns") == "null" ? of("net_error_ns") == "null" : of("net_ns") + 0 < of("net_error_ns") + 0 ||
@@ -138,18 +141,13 @@ test_tables()
 	expect 0 text netfgraph profile --input rec --sort net-self >text
 	expect_line 'NET us +NET SELF us  FUNCTION$' text
 	for table in recorded live; do
-		awk '
-			function of(key, rest) {
-				rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
-				sub(/[,}].*/, "", rest)
-				return rest == "null" ? 0 : rest + 0
-			}
+		awk "$json_value"'
 			{
 				self += of("net_self_ns")
 				gross += of("self_ns")
 				errors += of("net_self_error_ns")
 			}
-			/"func":"__sys_sendto"/ { total = of("net_total_ns") }
+			/"func":"__sys_sendto"/ { total = of("net_total_ns") + 0 }
 			END {
 				print FILENAME, total, self, errors, gross
 				exit !(total && self < total + errors && self > total - errors && 2 * gross > 3 * total)
@@ -167,21 +165,11 @@ summed()
 		again $round "two calls of $func were disturbed"
 		expect 0 table netfgraph profile -v --format json -o table "$@" -- workload udp 100 >said 2>err
 		expect_line 'summed up in the kernel' err
-		awk -v func_key="\"func\":\"$func\"," '
-			function of(key, rest) {
-				rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
-				sub(/[,}].*/, "", rest)
-				return rest + 0
-			}
-			index($0, func_key) { is_calm = of("p99_ns") < 2 * of("p50_ns") }
+		awk -v func_key="\"func\":\"$func\"," "$json_value"'
+			index($0, func_key) { is_calm = of("p99_ns") + 0 < 2 * of("p50_ns") }
 			END { exit !is_calm }' table && break
 	done
-	awk -v func_key="\"func\":\"$func\"," '
-		function of(key, rest) {
-			rest = substr($0, index($0, "\"" key "\":") + length(key) + 3)
-			sub(/[,}].*/, "", rest)
-			return rest + 0
-		}
+	awk -v func_key="\"func\":\"$func\"," "$json_value"'
 		index($0, func_key) {
 			more = of("max_ns") - of("p50_ns")
 			print int((of("total_ns") - more) / of("count")), int((of("net_total_ns") - more) / of("count")), \
