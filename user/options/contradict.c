@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "format/keytable.h"
 #include "format/profile.h"
 #include "nfg_abi.h"
@@ -407,7 +408,7 @@ static const char *waited_func(const struct opts *opts)
 	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++) {
 		const struct trigger_cond *cond = &opts->when->conds[i];
 
-		if (cond->longer_ns && !strpbrk(cond->pattern, "*?["))
+		if (cond->longer_ns && glob_is_name(cond->pattern))
 			return cond->pattern;
 	}
 	return NULL;

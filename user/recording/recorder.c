@@ -599,14 +599,20 @@ struct recorder *flight_recorder(struct flight *f)
 
 /* ---- what happened ---- */
 
+/* The window has all since then. @begin_ns: 0 for none. */
+static void window_reach(struct flight *f, uint64_t begin_ns)
+{
+	if (begin_ns && begin_ns < f->window_begin_ns)
+		f->window_begin_ns = begin_ns;
+}
+
 bool flight_happened(struct flight *f, uint64_t time_ns, uint64_t begin_ns)
 {
 	const uint64_t window_ns = f->config.window_ns;
 
 	if (f->state == IN_WINDOW) {
 		f->stats.inside_cnt++;
-		if (begin_ns && begin_ns < f->window_begin_ns)
-			f->window_begin_ns = begin_ns;
+		window_reach(f, begin_ns);
 		return false;
 	}
 	if (f->state == WRITES || time_ns < f->pause_end_ns) {
@@ -617,8 +623,7 @@ bool flight_happened(struct flight *f, uint64_t time_ns, uint64_t begin_ns)
 	f->happened_ns = time_ns;
 	f->inside_cnt = 0;
 	f->window_begin_ns = time_ns > window_ns ? time_ns - window_ns : 0;
-	if (begin_ns && begin_ns < f->window_begin_ns)
-		f->window_begin_ns = begin_ns;
+	window_reach(f, begin_ns);
 	f->window_end_ns = time_ns + window_ns;
 	return true;
 }

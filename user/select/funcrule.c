@@ -24,7 +24,7 @@ static int rule_init(struct funcrule *rule, const char *text)
 		*bracket = '\0';
 		rule->module = bracket + 2;
 	}
-	rule->is_exact = !strpbrk(rule->func, "*?[");
+	rule->is_exact = glob_is_name(rule->func);
 	return 0;
 }
 
