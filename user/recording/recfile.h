@@ -182,6 +182,7 @@ enum recfile_command {
 	RECFILE_COMMAND_ALONE,
 };
 
+/* recfile_made_of_command - by the command that @host says was run, and the options of @made. */
 enum recfile_command recfile_made_of_command(const struct recfile_host *host,
 					     const struct recfile_made *made);
 

@@ -618,7 +618,7 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 		hint_short_window(opts->when, flight.window_ns);
 	if (!err && lacks_reasons(opts))
 		log_hint(
-			"what is kept of drops has no reasons: --graph-opts args,retaddr,packet adds them, with their places");
+			"recordings will not say why packets were dropped: --graph-opts args,retaddr,packet adds reasons and places");
 	if (!err)
 		err = flight_open(&sf->flight, &flight);
 	if (err) {

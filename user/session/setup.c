@@ -769,7 +769,7 @@ static void hint_retransmit(const struct opts *opts)
 		if (strcmp(opts->presets.items[i], "retransmit") != 0)
 			continue;
 		log_hint(
-			"what timers send again is not traced with a COMMAND: --netns $$ traces all of this network namespace while COMMAND runs");
+			"retransmissions by timers are not traced with a COMMAND: --netns $$ traces all of this network namespace while COMMAND runs");
 		break;
 	}
 }
