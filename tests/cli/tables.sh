@@ -375,7 +375,7 @@ for reason in NO_SOCKET SOCKET_RCVBUFF IP_LOCALNET IP_CSUM PKT_TOO_SMALL; do
 	calls=$(said " sk_skb_reason_drop\(.*\[SKB_DROP_REASON_$reason\]")
 	verify "$reason is there" test "$calls" -gt 0
 	verify "drops with $reason" test "$(counted " $reason +[a-z_0-9]+\+0x[0-9a-f]+ +sk_skb_reason_drop$")" -eq "$calls"
-	verify "tracepoints with $reason" test "$(counted " $reason +- +skb:kfree_skb$")" -eq "$(said "kfree_skb: .* reason=$reason ")"
+	verify "tracepoints with $reason" test "$(counted " $reason +(-|[a-z_0-9]+) +skb:kfree_skb$")" -eq "$(said "kfree_skb: .* reason=$reason ")"
 done
 verify 'other functions have no reason' test -z "$(grep -E ' (ip_rcv|udp_sendmsg)$' "$dir/out")"
 verify 'the most frequent come first' test "$(sed 1d "$dir/out" | awk '{ print $1 }')" = "$(sed 1d "$dir/out" | awk '{ print $1 }' | sort -rn)"

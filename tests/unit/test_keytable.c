@@ -188,7 +188,7 @@ TEST(a_drop_counts_once_though_functions_pass_its_reason_on)
 	feed(ROW_RETURN, 0, "udp_rcv", "");
 	feed(ROW_LEAF, 0, "kfree_skb_reason", "skb=0x8, reason=SKB_DROP_REASON_UDP_CSUM");
 	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
-		  ",,,NO_SOCKET,,kfree_skb_reason,,1,100,100,100,100,100,\n"
+		  ",,,NO_SOCKET,udp_rcv,kfree_skb_reason,,1,100,100,100,100,100,\n"
 		  ",,,UDP_CSUM,,kfree_skb_reason,,1,100,100,100,100,100,\n");
 }
 
@@ -238,6 +238,28 @@ TEST(places_tell_drops_of_one_reason_apart)
 		  ",,,,udp_rcv+0x4b,skb:kfree_skb,,1,,,,,,\n"
 		  ",,,NO_SOCKET,,skb:kfree_skb,,1,,,,,,\n"
 		  ",,,NO_SOCKET,tcp_v4_rcv+0x4,skb:kfree_skb,,1,,,,,,\n");
+}
+
+TEST(the_place_that_tracing_hides_is_the_function_around_the_one_that_drops)
+{
+	const struct value hidden[] = { word("skbaddr", "0x7"),
+					word("location", "return_to_handler+0x0/0x50"),
+					word("reason", "NETFILTER_DROP") };
+
+	begin(ROWKEY_REASON, 100);
+	feed_point("skb", "kfree_skb", hidden, 3);
+	feed(ROW_ENTRY, 0, "nft_do_chain", "");
+	feed(ROW_ENTRY, 1, "kfree_skb", "");
+	feed_point("skb", "kfree_skb", hidden, 3);
+	feed(ROW_RETURN, 1, "kfree_skb", "");
+	feed(ROW_LEAF, 1, "kfree_skb_reason", "skb=0x8, reason=9 [SKB_DROP_REASON_TC_INGRESS]");
+	feed(ROW_ENTRY, 1, "kfree_skb_reason", "skb=0x9, reason=9 [SKB_DROP_REASON_TC_INGRESS]");
+	feed(ROW_ENTRY, 2, "kfree_skb", "");
+	feed_point("skb", "kfree_skb", hidden, 3);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,NETFILTER_DROP,,skb:kfree_skb,,1,,,,,,\n"
+		  ",,,NETFILTER_DROP,nft_do_chain,skb:kfree_skb,,2,,,,,,\n"
+		  ",,,TC_INGRESS,nft_do_chain,kfree_skb_reason,,1,100,100,100,100,100,\n");
 }
 
 TEST(time_inside_a_recursion_counts_once)

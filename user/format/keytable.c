@@ -151,8 +151,23 @@ static void entry_count(struct keytable *kt, uint32_t nr, uint64_t bytes)
 
 /* ---- rows ---- */
 
-/* The entry of the current row; NO_ENTRY: it has no key. */
-static uint32_t current_entry(struct keytable *kt, const struct calltask *task)
+/*
+ * The traced function in whose call something is dropped, which is its place where tracing hides the address. @depth: of the call
+ * that drops. Calls that are counted as drops themselves only pass it on.
+ */
+static struct text dropping_func(const struct calltask *task, uint32_t depth)
+{
+	while (depth-- > 0) {
+		const struct call *call = &task->calls[depth];
+
+		if (call->sym && call->user == NO_ENTRY)
+			return call->sym->name;
+	}
+	return (struct text){ 0 };
+}
+
+/* The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. */
+static uint32_t current_entry(struct keytable *kt, const struct calltask *task, uint32_t depth)
 {
 	const struct row *row = kt->row;
 	struct rowkey key;
@@ -162,6 +177,8 @@ static uint32_t current_entry(struct keytable *kt, const struct calltask *task)
 		kt->stats.keyless_cnt++;
 		return NO_ENTRY;
 	}
+	if (kt->config.by == ROWKEY_REASON && !key.parts[1].len)
+		key.parts[1] = dropping_func(task, depth);
 	for (int i = 0; i < ROWKEY_PART_CNT; i++)
 		id.texts[i] = key.parts[i];
 	if (kt->config.by == ROWKEY_FLOW)
@@ -214,7 +231,7 @@ static void keytable_on_begin(void *ctx, struct calltask *task, struct call *cal
 
 	if (is_same_drop(kt, task, call))
 		return;
-	call->user = current_entry(kt, task);
+	call->user = current_entry(kt, task, call->depth);
 	call->user_ns = current_bytes(kt);
 	if (call->user != NO_ENTRY)
 		entry_at(kt, call->user)->open_cnt++;
@@ -265,8 +282,9 @@ static void count_point(struct keytable *kt)
 	const struct calltask *task = calltree_task(kt->tree, kt->row);
 	uint32_t nr = NO_ENTRY;
 
+	/* whose return address is hidden from it is the innermost call itself */
 	if (task)
-		nr = current_entry(kt, task);
+		nr = current_entry(kt, task, task->call_cnt ? task->call_cnt - 1 : 0);
 	else
 		kt->failed = true;
 	if (nr != NO_ENTRY)
