@@ -326,6 +326,8 @@ TEST(drops_and_losses_are_rates)
 TEST(the_condition_is_found_in_its_text)
 {
 	static const char *const conditions[] = { "c > 1s", "f(a == 'x') > 2ms || drops > 3/s" };
+	uint64_t took_ns;
+	uint32_t tid;
 	struct strbuf text = { 0 };
 
 	for (size_t i = 0; i < 2; i++) {
@@ -336,6 +338,16 @@ TEST(the_condition_is_found_in_its_text)
 		CHECK(text_equal(trigger_text_func((struct text){ text.ptr, text.len }),
 				 text_from("c")));
 	}
+	CHECK(trigger_text_call(
+		      text_from("trigger 'c > 1s': c in task 7, which began 1.500001 s before"),
+		      &tid, &took_ns) &&
+	      tid == 7 && took_ns == 1500001000);
+	CHECK(!trigger_text_call(text_from("trigger 'c > 1s': c in task 7, which"), &tid,
+				 &took_ns));
+	CHECK(!trigger_text_call(text_from("trigger 'drops > 3/s'"), &tid, &took_ns));
+	CHECK(!trigger_text_call(
+		text_from("trigger 'c > 1s': c in task 7, which began 99999999999.000000 s before"),
+		&tid, &took_ns));
 	CHECK(!trigger_text_func(text_from("trigger 'drops > 3/s'")).len);
 	CHECK(!trigger_text_func(text_from("trigger 'c > 1s': ")).len);
 	CHECK(!trigger_text_func(text_from("slept: us=7")).len);

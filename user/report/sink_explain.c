@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/output.h"
+#include "base/vec.h"
 #include "base/verdict.h"
 #include "format/explain.h"
 #include "kernel/sleep.h"
@@ -24,8 +25,19 @@ struct sink_explain {
 	struct netstat counted; /* meanwhile */
 	bool has_counted;
 	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
-	struct strbuf trigger; /* the last comment that tells of a long call */
 	size_t limit_cnt;
+	struct waited *waited;
+	size_t waited_cnt;
+	size_t waited_cap;
+	struct strbuf rate;      /* the first condition that became true without a long call */
+	enum trigger_what rated; /* what it is of */
+};
+
+/* A call that the recorder waited for. */
+struct waited {
+	struct text comment; /* owned */
+	uint64_t begin_ns;   /* 0: not known */
+	uint32_t tid;
 };
 
 static int explain_sink_begin(struct sink *sink, const struct trace_facts *facts)
@@ -60,9 +72,36 @@ static void explain_make(struct sink_explain *se)
 		rowsink_fail(&se->rows, slowcalls_keep_trees(se->calls, facts->cpu_width));
 }
 
-/* What a flight recorder waited for is slow: "trigger 'FUNC > 500ms': FUNC in task 7, ..." */
-static void take_trigger(struct sink_explain *se, struct text comment)
+/* What the first part of a rule that has no limit of a duration is of. */
+static enum trigger_what rate_of(const struct trigger_rule *rule)
 {
+	for (uint32_t i = 0; i < rule->cnt; i++) {
+		if (!rule->conds[i].longer_ns)
+			return rule->conds[i].what;
+	}
+	return TRIGGER_FUNCS;
+}
+
+static void take_waited(struct sink_explain *se, const struct row *row)
+{
+	struct waited waited = { .comment = { strndup(row->text.ptr, row->text.len),
+					      row->text.len } };
+	uint64_t took_ns;
+
+	if (!waited.comment.ptr || VEC_RESERVE(se->waited, se->waited_cap, se->waited_cnt + 1)) {
+		free((char *)waited.comment.ptr);
+		rowsink_fail(&se->rows, -ENOMEM);
+		return;
+	}
+	if (trigger_text_call(row->text, &waited.tid, &took_ns) && row->time_ns > took_ns)
+		waited.begin_ns = row->time_ns - took_ns;
+	se->waited[se->waited_cnt++] = waited;
+}
+
+/* What a flight recorder waited for is slow: "trigger 'FUNC > 500ms': FUNC in task 7, ..." */
+static void take_trigger(struct sink_explain *se, const struct row *row)
+{
+	const struct text comment = row->text;
 	const struct text typed = trigger_text_condition(comment);
 	struct trigger_rule rule;
 	bool is_long = false;
@@ -89,10 +128,12 @@ static void take_trigger(struct sink_explain *se, struct text comment)
 		if (at == se->limit_cnt && at < TRIGGER_CONDS_MAX)
 			se->limits[se->limit_cnt++] = limit;
 	}
-	if (!is_long || !trigger_text_func(comment).len || se->trigger.len)
-		return;
-	strbuf_reset(&se->trigger);
-	strbuf_add(&se->trigger, comment.ptr, comment.len);
+	if (is_long && trigger_text_func(comment).len) {
+		take_waited(se, row);
+	} else if (!trigger_text_func(comment).len && !se->rate.len) {
+		strbuf_str(&se->rate, condition);
+		se->rated = rate_of(&rule);
+	}
 }
 
 static void explain_take_row(struct sink *sink, struct row *row)
@@ -102,7 +143,7 @@ static void explain_take_row(struct sink *sink, struct row *row)
 	if (row->kind == ROW_OTHER)
 		return;
 	if (row->kind == ROW_COMMENT)
-		take_trigger(se, row->text);
+		take_trigger(se, row);
 	if (!se->calls && !se->rows.err)
 		explain_make(se);
 	if (!se->rows.err)
@@ -164,34 +205,72 @@ static int say_usual(const struct sink_explain *se, const struct explain_result 
 	return VERDICT_NOTHING;
 }
 
-/*
- * Whether the file lacks the entry or the return of a call of the function that its recorder waited for: such a call has not
- * returned or lacks events, or none at all is known, unless options have left it out.
- */
-static bool lacks_waited(const struct sink_explain *se)
-{
-	const struct opts *opts = se->rows.opts;
-	const struct startfunc *start;
-	struct text func;
+/* A comment has the time of a trigger, and a text that of a call, in whole us. */
+#define SAME_TIME_NS 2000
 
-	if (!se->trigger.len)
-		return false;
-	func = trigger_text_func((struct text){ se->trigger.ptr, se->trigger.len });
-	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
-		if (text_equal(slowcalls_name(se->calls, start->func), func))
-			return start->open_cnt || start->cut_cnt;
+/* Whether @start has the very call, from its entry to its return; without times in the trace: all calls. */
+static bool has_waited(const struct startfunc *start, const struct waited *waited)
+{
+	if (!waited->begin_ns)
+		return !start->open_cnt && !start->cut_cnt;
+	for (size_t i = 0; i < start->call_cnt; i++) {
+		const struct slowcall *call = &start->calls[i];
+		const uint64_t apart_ns = call->begin_ns > waited->begin_ns
+						  ? call->begin_ns - waited->begin_ns
+						  : waited->begin_ns - call->begin_ns;
+
+		/* a text may lack the tasks */
+		if (apart_ns <= SAME_TIME_NS && (!call->tid || call->tid == waited->tid))
+			return true;
 	}
-	return !selector_of(opts, 0) && !slowcalls_has_func(se->calls, func);
+	return false;
 }
 
-static void say_lacks_waited(struct sink_explain *se)
+/* Whether the file lacks the entry or the return of a call that its recorder waited for, unless options have left it out. */
+static bool lacks_waited(const struct sink_explain *se, const struct waited *waited)
+{
+	const struct text func = trigger_text_func(waited->comment);
+	const struct startfunc *start;
+
+	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
+		if (text_equal(slowcalls_name(se->calls, start->func), func))
+			return !has_waited(start, waited);
+	}
+	return !selector_of(se->rows.opts, 0) && !slowcalls_has_func(se->calls, func);
+}
+
+/* The first of them; NULL: none. */
+static const struct waited *find_lacking(const struct sink_explain *se)
+{
+	for (size_t i = 0; i < se->waited_cnt; i++) {
+		if (lacks_waited(se, &se->waited[i]))
+			return &se->waited[i];
+	}
+	return NULL;
+}
+
+static void say_lacks_waited(const struct sink_explain *se, const struct waited *waited)
 {
 	const char *path = se->rows.opts->input_path;
 
 	log_warn("'%s' was recorded for a call of which it lacks the entry or the return: %s",
-		 path ? path : "-", strbuf_cstr(&se->trigger));
+		 path ? path : "-", waited->comment.ptr);
 	log_hint(
 		"a larger --ring keeps the entry, a longer --window the return; report --slower-than shows calls that had not returned, explain -G FUNC explains other calls");
+}
+
+/* A file that was kept for drops is no file of slow calls. */
+static void say_rate(struct sink_explain *se)
+{
+	static const char *const ways[] = {
+		[TRIGGER_FUNCS] = "profile --input FILE counts the calls",
+		[TRIGGER_DROPS] =
+			"profile --by reason --input FILE shows what was dropped, and where",
+		[TRIGGER_LOSSES] = "info FILE shows which events were lost",
+	};
+
+	log_hint("the recorder kept this file because of '%s', not of a slow call: %s",
+		 strbuf_cstr(&se->rate), ways[se->rated]);
 }
 
 /* Return: 0, -errno, or VERDICT_NOTHING, logged. */
@@ -211,16 +290,19 @@ static int explain_say(struct sink_explain *se)
 		.cpu_width = se->rows.facts->cpu_width,
 	};
 	struct explain_result result;
-	bool lacks;
+	const struct waited *lacking = NULL;
 	int err = slowcalls_finish(se->calls);
 
 	if (err)
 		return err;
-	lacks = !opts->explain_slower_ns && lacks_waited(se);
-	view.needs_limited = lacks && !opts->profile_rows && !selector_of(opts, 0);
+	if (!opts->explain_slower_ns)
+		lacking = find_lacking(se);
+	view.needs_limited = lacking && !opts->profile_rows && !selector_of(opts, 0);
 	err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
-	if (!err && lacks)
-		say_lacks_waited(se);
+	if (!err && lacking)
+		say_lacks_waited(se, lacking);
+	if (!err && se->rate.len && !se->waited_cnt && !opts->explain_slower_ns)
+		say_rate(se);
 	if (!err && view.needs_limited && !result.has_limited)
 		return VERDICT_NOTHING;
 	return err || result.slow_start_cnt ? err : say_usual(se, &result);
@@ -251,9 +333,14 @@ static int explain_begin_file(struct sink *sink)
 
 static void explain_sink_free(struct sink *sink)
 {
-	slowcalls_free(((struct sink_explain *)sink)->calls);
-	strbuf_release(&((struct sink_explain *)sink)->trigger);
-	free(sink);
+	struct sink_explain *se = (struct sink_explain *)sink;
+
+	slowcalls_free(se->calls);
+	for (size_t i = 0; i < se->waited_cnt; i++)
+		free((char *)se->waited[i].comment.ptr);
+	free(se->waited);
+	strbuf_release(&se->rate);
+	free(se);
 }
 
 static const struct sink_ops explain_ops = {

@@ -337,6 +337,25 @@ struct text trigger_text_func(struct text comment)
 	return (struct text){ behind, blank ? (size_t)(blank - behind) : len };
 }
 
+bool trigger_text_call(struct text comment, uint32_t *tid, uint64_t *took_ns)
+{
+	const struct text func = trigger_text_func(comment);
+	const char *behind = func.ptr + func.len;
+	uint64_t seconds;
+	uint64_t us;
+	char rest[96];
+
+	if (!func.len)
+		return false;
+	snprintf(rest, sizeof(rest), "%.*s", (int)(comment.ptr + comment.len - behind), behind);
+	if (sscanf(rest, " in task %" SCNu32 ", which began %" SCNu64 ".%6" SCNu64 " s before", tid,
+		   &seconds, &us) != 3 ||
+	    seconds >= UINT64_MAX / 1000000000)
+		return false;
+	*took_ns = seconds * 1000000000 + us * 1000;
+	return true;
+}
+
 struct trigger_stats trigger_stats(const struct trigger *t)
 {
 	return t->stats;

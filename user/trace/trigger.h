@@ -131,6 +131,12 @@ struct text trigger_text_condition(struct text comment);
 /* trigger_text_func - the function whose call it tells of, borrowed; len 0: of none, as of a rate, or it is another comment. */
 struct text trigger_text_func(struct text comment);
 
+/*
+ * trigger_text_call - which call such a comment tells of: its task, and how long it had been open then, in whole us.
+ * Return: whether it tells of one.
+ */
+bool trigger_text_call(struct text comment, uint32_t *tid, uint64_t *took_ns);
+
 struct trigger_stats trigger_stats(const struct trigger *t);
 
 #endif
