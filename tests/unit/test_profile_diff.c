@@ -91,10 +91,61 @@ TEST(softirqs_that_a_command_did_not_run)
 		text,
 		"\n# 4 of these are in or below a softirq, which may have run in another task in B: "));
 	CHECK(!strstr(text, "another task in A"));
+	CHECK(strstr(text, " ip_rcv (gone or in another task)\n") && strstr(text, " ack (gone)\n"));
 	free(text);
 	diff.sides[1].is_of_command = false;
 	text = text_of(&diff);
 	CHECK(!strstr(text, "# softirqs"));
+	free(text);
+}
+
+/* Ten functions, of which each call took @ns; but f3's @f3_ns, and f5 has @f5_cnt of them. */
+static struct profile *ten_functions(uint64_t ns, uint64_t f3_ns, int f5_cnt)
+{
+	static const char *const names[] = { "f0", "f1", "f2", "f3", "f4",
+					     "f5", "f6", "f7", "f8", "f9" };
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 0;
+
+	for (int f = 0; f < 10; f++) {
+		for (int i = 0; i < (f == 5 ? f5_cnt : 20); i++) {
+			const struct row row = call_row(ROW_LEAF, 0, at_ns += 10000,
+							f == 3 ? f3_ns : ns, names[f]);
+
+			CHECK(!profile_row(p, &row));
+		}
+	}
+	return p;
+}
+
+/* A host that is slower changes all functions alike; what changed otherwise is named. */
+TEST(what_is_beyond_the_usual_change_is_named)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_TOTAL };
+	struct strbuf out = { 0 };
+	char *text;
+
+	finish_sides(&diff, ten_functions(1000, 1000, 20), ten_functions(1120, 1100, 20));
+	text = text_of(&diff);
+	CHECK(strstr(text,
+		     "\n# usual: half of 10 functions have a P50 changed by +12.0 to +12.0 %; "
+		     "beyond that: nothing\n"));
+	free(text);
+	finish_sides(&diff, ten_functions(1000, 1000, 20), ten_functions(1120, 4000, 40));
+	text = text_of(&diff);
+	CHECK(strstr(text,
+		     "; beyond that: f3 (P50 +300.0 %), f5 (40 calls for 20, P50 +12.0 %)\n"));
+	free(text);
+	CHECK(!profile_diff_json(&diff, &out));
+	CHECK(strstr(strbuf_cstr(&out), "\"usual_p50_change_permille\":[120,120],"));
+	strbuf_release(&out);
+	finish_sides(&diff, ten_functions(1000, 1000, 20), ten_functions(500, 500, 5));
+	text = text_of(&diff);
+	CHECK(strstr(text, " by -50.0 to -50.0 %; beyond that: f5 (5 calls for 20)\n"));
+	free(text);
+	make_sides(&diff); /* too few functions and calls */
+	text = text_of(&diff);
+	CHECK(!strstr(text, "# usual"));
 	free(text);
 }
 
@@ -136,9 +187,10 @@ TEST(what_ran_inside_others_is_named)
 		profile_feed(b, script_of("%d softirq;700", 100000 + 10000 * i));
 	finish_sides(&diff, a, b);
 	text = text_of(&diff);
-	CHECK(strstr(text,
-		     "\n# inside other calls ran softirq: 100 % of its calls in A, 25 % in B. "
-		     "TOTAL and P50 of these other calls have its time, SELF does not\n"));
+	CHECK(strstr(
+		text,
+		"\n# inside other calls ran softirq: 100 % of its calls in A, 25 % in B. "
+		"TOTAL and P50 of these other calls have its time, SELF (--sort self) does not\n"));
 	free(text);
 	make_sides(&diff);
 	text = text_of(&diff);
@@ -200,11 +252,11 @@ TEST(the_greatest_change_comes_first)
 #define NO_NET                                                             \
 	"\"net_total_ns\":[null,null],\"net_total_error_ns\":[null,null]," \
 	"\"net_self_ns\":[null,null],\"net_self_error_ns\":[null,null],"   \
-	"\"net_p50_ns\":[null,null],\"few_calls\":[0,0],"
+	"\"net_p50_ns\":[null,null],\"few_calls\":[0,0],\"beyond_usual\":false,"
 #define NET_TITLES                                                                 \
 	"net_total_ns_a,net_total_ns_b,net_total_error_ns_a,net_total_error_ns_b," \
 	"net_self_ns_a,net_self_ns_b,net_self_error_ns_a,net_self_error_ns_b,"     \
-	"net_p50_ns_a,net_p50_ns_b,few_calls_a,few_calls_b,"
+	"net_p50_ns_a,net_p50_ns_b,few_calls_a,few_calls_b,beyond_usual,"
 
 TEST(differences_as_json)
 {
@@ -246,7 +298,7 @@ TEST(differences_as_rows)
 	      out.ptr);
 	CHECK(strstr(out.ptr, ",f,,4,2,4000,2000,3600,1400,1000,1000,"));
 	CHECK(strstr(out.ptr, ",g,,4,4,400,1200,400,1200,100,300,100,300,100,300,100,300,,,,,,"
-			      ",,,,,0,0,true,true\n"));
+			      ",,,,,0,0,false,true,true\n"));
 	CHECK(!strstr(out.ptr, ",h,"));
 	strbuf_reset(&out);
 	diff.row_max = 0;

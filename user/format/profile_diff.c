@@ -22,7 +22,15 @@ struct func_pair {
 	const struct hist *hist[2]; /* of its durations; NULL: none */
 	uint64_t few_cnt[2];        /* calls that alone made the side slower; see find_few */
 	bool is_known[2];           /* the side's profile has its name */
-	double change;              /* the key by which rows are sorted */
+	bool may_be_elsewhere; /* one side lacks it, where other tasks' softirqs are not seen */
+	bool is_beyond;        /* its median or number changed otherwise than usual */
+	double change;         /* the key by which rows are sorted */
+};
+
+/* By how much a number of most functions changed. */
+struct usual {
+	size_t func_cnt;  /* of which it is known; 0: too few */
+	double low, high; /* as change_of: half of the functions are between */
 };
 
 /* Pairs of caller and function on both sides. */
@@ -32,7 +40,8 @@ struct edge_pair {
 	uint64_t call_cnt[2];
 	uint64_t duration_ns[2];
 	bool is_timed[2];
-	bool is_softirq[2]; /* in a function of softirqs, or below these alone; see find_softirqs */
+	bool is_softirq
+		[2]; /* in a function of softirqs, or in one that most calls are below; see find_softirqs */
 };
 
 /* How the calls of a function were spread over callers, by side. */
@@ -49,6 +58,7 @@ struct diff_rows {
 	struct edge_pair *edges;
 	size_t edge_cnt;
 	struct inside moved; /* call_cnt 0: none */
+	struct usual usual_p50;
 };
 
 /* What no other table has. */
@@ -59,7 +69,9 @@ static const struct profile_column net_p50 = {
 	PROFILE_SORT_CNT,
 };
 static const struct column few_column = { "few_calls", .cell = CELL_U64 };
+static const struct column beyond_column = { "beyond_usual", .cell = CELL_BOOL };
 
+static double usual_percent(double change);
 static uint64_t diff_call_cnt(const struct diff_rows *rows, int side);
 static const struct profile_func *diff_name_of(const struct func_pair *pair);
 static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *diff);
@@ -139,6 +151,8 @@ static void json_func(const struct profile_diff *diff, const struct func_pair *p
 	for (int side = 0; side < 2; side++)
 		jsonw_u64(out, pair->few_cnt[side]);
 	jsonw_array_end(out);
+	jsonw_key(out, beyond_column.key);
+	jsonw_bool(out, pair->is_beyond);
 	jsonw_key(out, "traced");
 	jsonw_array(out);
 	for (int side = 0; side < 2; side++) {
@@ -175,6 +189,21 @@ static void json_edges(const struct diff_rows *rows, const char *key, int side, 
 	jsonw_array_end(out);
 }
 
+static void json_usual(const struct usual *usual, struct jsonw *out)
+{
+	const double ends[] = { usual->low, usual->high };
+
+	jsonw_key(out, "usual_p50_change_permille");
+	if (!usual->func_cnt) {
+		jsonw_null(out);
+		return;
+	}
+	jsonw_array(out);
+	for (size_t i = 0; i < 2; i++)
+		jsonw_i64(out, (int64_t)(usual_percent(ends[i]) * 10));
+	jsonw_array_end(out);
+}
+
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 {
 	struct jsonw json = { .out = out };
@@ -185,6 +214,7 @@ int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 		jsonw_object(&json);
 		profile_diff_json_side(diff->sides, 0, diff_call_cnt(&rows, 0), "calls", &json);
 		profile_diff_json_side(diff->sides, 1, diff_call_cnt(&rows, 1), "calls", &json);
+		json_usual(&rows.usual_p50, &json);
 		jsonw_key(&json, "functions");
 		jsonw_array(&json);
 		for (size_t i = 0; i < rows.func_cnt; i++)
@@ -402,27 +432,34 @@ static void find_moved(struct diff_rows *rows)
 
 /* ---- what may have run in other tasks ---- */
 
+/* A function of softirqs, or one that sends a queue's packets: that is done by whoever sends next, or by the queue's timer. */
 static bool enters_softirq(const struct profile_func *func)
 {
+	static const char *const of_queues[] = { "__qdisc_run", "sch_direct_xmit",
+						 "dev_hard_start_xmit" };
+
+	for (size_t i = 0; i < sizeof(of_queues) / sizeof(of_queues[0]); i++) {
+		if (text_equal(func->name, text_from(of_queues[i])))
+			return true;
+	}
 	return func->name.len && call_context_entered(func->name) == CALL_CONTEXT_SOFTIRQ;
 }
 
-/* Whether @func is called in or below a function of softirqs alone, as far as its callers are known. */
+/* Whether most calls of @func are in or below a function of softirqs, as far as its callers are known. */
 static bool is_in_softirq(const struct diff_rows *rows, int side, const struct profile_func *func)
 {
 	const struct edge_pair *edges = rows->edges;
-	bool is_called = false;
+	uint64_t softirq_cnt = 0;
+	uint64_t other_cnt = 0;
 	size_t at;
 
 	if (enters_softirq(func))
 		return true;
 	at = VEC_BISECT(i, rows->edge_cnt, compare_func(&edges[i].func, func) < 0);
-	for (; at < rows->edge_cnt && !compare_func(&edges[at].func, func); at++) {
-		if (edges[at].call_cnt[side] && !edges[at].is_softirq[side])
-			return false;
-		is_called |= edges[at].call_cnt[side] != 0;
-	}
-	return is_called;
+	for (; at < rows->edge_cnt && !compare_func(&edges[at].func, func); at++)
+		*(edges[at].is_softirq[side] ? &softirq_cnt : &other_cnt) +=
+			edges[at].call_cnt[side];
+	return softirq_cnt > other_cnt;
 }
 
 /* Down from the functions of softirqs, a level in each turn. Edges are in the order of their functions. */
@@ -443,6 +480,18 @@ static void find_softirqs(struct diff_rows *rows, int side)
 			is_new = true;
 		}
 	}
+}
+
+/* Whether the side that has no call of @pair could not see all tasks that may have called it. */
+static bool may_be_elsewhere(const struct diff_rows *rows, const struct profile_diff *diff,
+			     const struct func_pair *pair)
+{
+	const int side = pair->f[0].call_cnt ? 1 : 0;
+
+	return diff->sides[side].is_of_command && !pair->f[side].call_cnt &&
+	       pair->f[!side].call_cnt &&
+	       (!diff->sides[side].knows_traced || pair->is_known[side]) &&
+	       is_in_softirq(rows, !side, &pair->f[!side]);
 }
 
 /* ---- what a few calls did ---- */
@@ -480,6 +529,86 @@ static void find_few(struct func_pair *pair)
 	}
 	if (cnt <= few_max && few_ns > more_ns / 2)
 		pair->few_cnt[side] = cnt;
+}
+
+/* ---- what nearly all functions did ---- */
+
+#define USUAL_FUNCS 8  /* fewer functions have no usual change */
+#define USUAL_CALLS 20 /* whose functions have so many calls in each file */
+#define USUAL_TIMES \
+	3 /* beyond is what is farther off than so many times the distance between the quarters, */
+#define USUAL_LEAST 0.25 /* and at least so far */
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double x = *(const double *)a;
+	const double y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* By how many times more B has, or less, below 0: 1 for the double, -1 for the half. */
+static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
+{
+	const struct profile_func *a = &pair->f[0];
+	const struct profile_func *b = &pair->f[1];
+	const uint64_t x = is_cnt ? a->call_cnt : a->p50_ns;
+	const uint64_t y = is_cnt ? b->call_cnt : b->p50_ns;
+	const bool is_often = is_cnt ? a->call_cnt >= USUAL_CALLS || b->call_cnt >= USUAL_CALLS
+				     : a->timed_cnt >= USUAL_CALLS && b->timed_cnt >= USUAL_CALLS;
+
+	if (!is_often || !x || !y)
+		return false;
+	*change = y >= x ? (double)y / (double)x - 1 : 1 - (double)x / (double)y;
+	return true;
+}
+
+/* Return: 0 or -ENOMEM. */
+static int find_usual(struct usual *usual, const struct diff_rows *rows, bool is_cnt)
+{
+	double *changes = malloc((rows->func_cnt + 1) * sizeof(*changes));
+	size_t cnt = 0;
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->func_cnt; i++)
+		cnt += change_of(&rows->funcs[i], is_cnt, &changes[cnt]);
+	*usual = (struct usual){ 0 };
+	if (cnt >= USUAL_FUNCS) {
+		qsort(changes, cnt, sizeof(*changes), compare_doubles);
+		*usual = (struct usual){ cnt, changes[cnt / 4], changes[cnt - 1 - cnt / 4] };
+	}
+	free(changes);
+	return 0;
+}
+
+static bool is_beyond(const struct usual *usual, const struct func_pair *pair, bool is_cnt)
+{
+	const double between = USUAL_TIMES * (usual->high - usual->low);
+	const double off = between > USUAL_LEAST ? between : USUAL_LEAST;
+	double change;
+
+	return usual->func_cnt && change_of(pair, is_cnt, &change) &&
+	       (change < usual->low - off || change > usual->high + off);
+}
+
+static int find_beyond(struct diff_rows *rows)
+{
+	struct usual usual_cnt;
+	int err = find_usual(&rows->usual_p50, rows, false);
+
+	if (!err)
+		err = find_usual(&usual_cnt, rows, true);
+	for (size_t i = 0; !err && i < rows->func_cnt; i++)
+		rows->funcs[i].is_beyond = is_beyond(&rows->usual_p50, &rows->funcs[i], false) ||
+					   is_beyond(&usual_cnt, &rows->funcs[i], true);
+	return err;
+}
+
+/* In percent of A. */
+static double usual_percent(double change)
+{
+	return change < 0 ? (1 / (1 - change) - 1) * 100 : change * 100;
 }
 
 /* ---- the compared files ---- */
@@ -561,9 +690,12 @@ static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *di
 		struct func_pair *pair = &rows->funcs[i];
 
 		find_few(pair);
+		pair->may_be_elsewhere = may_be_elsewhere(rows, diff, pair);
 		pair->change = fabs(diff_value_of(diff, 1, &pair->f[1], by) -
 				    diff_value_of(diff, 0, &pair->f[0], by));
 	}
+	if (!err)
+		err = find_beyond(rows);
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
 	if (!err && rows->edge_cnt)
@@ -638,6 +770,7 @@ static void put_data_cells(const struct profile_diff *diff, const struct func_pa
 		profile_diff_sides(w, &profile_net_columns[i].column, &pair->f[0], &pair->f[1]);
 	profile_diff_sides(w, &net_p50.column, &pair->f[0], &pair->f[1]);
 	profile_diff_sides(w, &few_column, &pair->few_cnt[0], &pair->few_cnt[1]);
+	tablew_cell(w, &beyond_column, &pair->is_beyond);
 	profile_diff_sides(w, &traced_column, traced[0], traced[1]);
 }
 
@@ -768,6 +901,8 @@ static void put_func(struct strbuf *out, const void *data)
 		strbuf_str(out, side ? " (gone" : " (new");
 		if (row->diff->sides[side].knows_traced && !row->pair->is_known[side])
 			strbuf_printf(out, ", not traced in %c", "AB"[side]);
+		if (row->pair->may_be_elsewhere)
+			strbuf_str(out, " or in another task");
 		strbuf_char(out, ')');
 	}
 	put_few(out, row->pair);
@@ -843,7 +978,7 @@ static void diff_put_moved(const struct inside *moved, struct strbuf *out)
 	diff_put_name(out, &moved->func);
 	strbuf_printf(
 		out,
-		": %.0f %% of its calls in A, %.0f %% in B. TOTAL and P50 of these other calls have its time, SELF does not\n",
+		": %.0f %% of its calls in A, %.0f %% in B. TOTAL and P50 of these other calls have its time, SELF (--sort self) does not\n",
 		inside_share(moved, 0) * 100, inside_share(moved, 1) * 100);
 }
 
@@ -851,18 +986,15 @@ static void diff_put_moved(const struct inside *moved, struct strbuf *out)
  * A softirq runs in a command's call, or in another task, of which a recording of the command has nothing. So a function of
  * softirqs, or called there, that only the other side has may have run as often.
  */
-static void diff_put_unseen(const struct profile_diff *diff, const struct diff_rows *rows, int side,
-			    struct strbuf *out)
+static void diff_put_unseen(const struct diff_rows *rows, int side, struct strbuf *out)
 {
 	const struct func_pair *first = NULL;
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < rows->func_cnt && diff->sides[side].is_of_command; i++) {
+	for (size_t i = 0; i < rows->func_cnt; i++) {
 		const struct func_pair *pair = &rows->funcs[i];
 
-		if (pair->f[side].call_cnt || !pair->f[!side].call_cnt ||
-		    (diff->sides[side].knows_traced && !pair->is_known[side]) ||
-		    !is_in_softirq(rows, !side, &pair->f[!side]))
+		if (!pair->may_be_elsewhere || pair->f[side].call_cnt)
 			continue;
 		first = first ? first : pair;
 		cnt++;
@@ -879,14 +1011,61 @@ static void diff_put_unseen(const struct profile_diff *diff, const struct diff_r
 		"AB"[side]);
 }
 
+#define BEYOND_NAMES 5
+
+/* "nf_hook_slow (410 calls for 205, P50 -68.0 %)" */
+static void put_beyond(const struct profile_diff *diff, const struct func_pair *pair,
+		       struct strbuf *out)
+{
+	const int digits = diff->is_per_second ? 1 : 0;
+	const char *before = " (";
+	double change;
+
+	diff_put_name(out, diff_name_of(pair));
+	if (change_of(pair, true, &change) && fabs(change) > USUAL_LEAST) {
+		strbuf_printf(out, " (%.*f calls for %.*f", digits,
+			      norm(diff, 1, pair->f[1].call_cnt), digits,
+			      norm(diff, 0, pair->f[0].call_cnt));
+		before = ", ";
+	}
+	if (change_of(pair, false, &change))
+		strbuf_printf(out, "%sP50 %+.1f %%", before, usual_percent(change));
+	strbuf_char(out, ')');
+}
+
+/* What nearly all functions have in common comes from the host rather than from one of them. */
+static void diff_put_usual(const struct profile_diff *diff, const struct diff_rows *rows,
+			   struct strbuf *out)
+{
+	const struct usual *usual = &rows->usual_p50;
+	size_t cnt = 0;
+
+	if (!usual->func_cnt)
+		return;
+	strbuf_printf(
+		out,
+		"# usual: half of %zu functions have a P50 changed by %+.1f to %+.1f %%; beyond that: ",
+		usual->func_cnt, usual_percent(usual->low), usual_percent(usual->high));
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		if (!rows->funcs[i].is_beyond || cnt++ >= BEYOND_NAMES)
+			continue;
+		strbuf_str(out, cnt > 1 ? ", " : "");
+		put_beyond(diff, &rows->funcs[i], out);
+	}
+	if (cnt > BEYOND_NAMES)
+		strbuf_printf(out, " and %zu more", cnt - BEYOND_NAMES);
+	strbuf_str(out, cnt ? "\n" : "nothing\n");
+}
+
 static void put_about(const struct profile_diff *diff, const struct diff_rows *rows,
 		      struct strbuf *out)
 {
 	put_side(diff, rows, 0, out);
 	put_side(diff, rows, 1, out);
 	diff_put_moved(&rows->moved, out);
-	diff_put_unseen(diff, rows, 0, out);
-	diff_put_unseen(diff, rows, 1, out);
+	diff_put_unseen(rows, 0, out);
+	diff_put_unseen(rows, 1, out);
+	diff_put_usual(diff, rows, out);
 	strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
 		      diff->is_per_second ? "per second" : "in all",
 		      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
