@@ -20,6 +20,9 @@ struct doings {
 	__u64 state;      /* and its state */
 	__u64 queued_ns;  /* on a run queue */
 	__u64 fault_cnt;  /* page faults since it last got a processor before that time */
+	__u64 behind_ns;  /* its longest time on a run queue, */
+	__u64 comm[2];    /* the task that had the processor at the end of it, */
+	__u64 pid;        /* and its tid; 0: the idle one */
 };
 
 struct sleep {
@@ -67,6 +70,8 @@ struct off {
 	__u64 state;     /* 0: preempted */
 	__u64 delay_ns;  /* the task's time on run queues until then, in all, */
 	__u64 fault_cnt; /* and its page faults */
+	__u64 comm[2];   /* the task that had its processor at the end, */
+	__u64 pid;       /* and its tid; 0: the idle one */
 };
 
 #define OFF_CNT 8
@@ -303,15 +308,20 @@ static __noinline int waker_leaves(__u64 *ctx)
 	return 0;
 }
 
-/* At sched_switch: a waker gets the processor. How long it was on a run queue is known only later. */
-static __noinline int waker_comes(const struct task_struct *next)
+/* At sched_switch: a waker gets the processor of the task that leaves. How long it was on a run queue is known only later. */
+static __noinline int waker_comes(const struct task_struct *prev, const struct task_struct *next)
 {
 	__u32 tid = next->pid;
 	struct waker *waker = bpf_map_lookup_elem(&wakers, &tid);
+	struct off *off;
 
-	if (waker && waker->born_ns == next->start_time && waker->off_cnt &&
-	    waker->switch_cnt == switch_cnt_of(next))
-		off_at(waker, waker->off_cnt - 1)->end_ns = bpf_ktime_get_ns();
+	if (!waker || waker->born_ns != next->start_time || !waker->off_cnt ||
+	    waker->switch_cnt != switch_cnt_of(next))
+		return 0;
+	off = off_at(waker, waker->off_cnt - 1);
+	off->end_ns = bpf_ktime_get_ns();
+	off->pid = prev->pid;
+	bpf_get_current_comm(off->comm, sizeof(off->comm));
 	return 0;
 }
 
@@ -328,7 +338,7 @@ static __always_inline void follow_wakers(__u64 *ctx, const struct task_struct *
 	if (unlikely(ALWAYS(bytes[prev_tid]) & TASK_WAKER))
 		waker_leaves(ctx);
 	if (unlikely(ALWAYS(bytes[next_tid]) & TASK_WAKER))
-		waker_comes(next);
+		waker_comes(prev, next);
 }
 
 /* At sched_switch. A function of its own, so that the program without sleeps is what it would be without this. */
@@ -385,6 +395,12 @@ static __always_inline void add_off(struct doings *did, const struct off *off, _
 	if (!off->state || queued_ns > off_ns)
 		queued_ns = off_ns;
 	did->queued_ns += queued_ns;
+	if (queued_ns > did->behind_ns) {
+		did->behind_ns = queued_ns;
+		did->comm[0] = off->comm[0];
+		did->comm[1] = off->comm[1];
+		did->pid = off->pid;
+	}
 	did->asleep_ns += off_ns - queued_ns;
 	if (off_ns - queued_ns > did->longest_ns) {
 		did->longest_ns = off_ns - queued_ns;
@@ -601,6 +617,8 @@ static __always_inline __u32 doings_words(const struct sleep *sleep)
 {
 	if (!sleep->knows_waker)
 		return 0;
+	if (sleep->did.behind_ns >= 1000 && sleep->did.pid)
+		return 11;
 	return sleep->did.asleep_ns < 1000 ? 5 : 8;
 }
 
@@ -618,6 +636,9 @@ static __always_inline void put_doings(__u64 *words, const struct sleep *sleep)
 	words[5] = did->longest_ns / 1000;
 	words[6] = did->state;
 	words[7] = did->in;
+	words[8] = did->comm[0];
+	words[9] = did->comm[1];
+	words[10] = did->pid;
 }
 
 /* Write a record of a sleep, with the first @cnt of @words. */

@@ -553,7 +553,7 @@ struct nfg_range {
 };
 
 #define NFG_SLEEP_SKIP_CNT 48u
-#define NFG_WAKER_CNT      4096u /* wakers that are followed, of less than 500 bytes each */
+#define NFG_WAKER_CNT      4096u /* wakers that are followed, of less than 700 bytes each */
 
 /* Functions on the stack of a softirq. */
 enum nfg_softirq_func {

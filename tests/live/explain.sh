@@ -150,7 +150,7 @@ test_stopped()
 
 test_kept()
 {
-	did kept 'waited for a CPU ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
+	did kept 'waited for a CPU that helper had ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
 }
 
 test_timer()

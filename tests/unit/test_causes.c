@@ -516,6 +516,29 @@ TEST(parts_of_a_line_are_not_more_than_all_of_it)
 	check_has(NULL, "preempted by x (75 %), y (25 %)\n", true);
 }
 
+/* Who had the CPU meanwhile is part of what a waker did, if anybody is known. */
+TEST(what_kept_the_waker_from_its_cpu_is_named)
+{
+	static const char *const notes[] = {
+		WOKEN_BY("task"),
+		DID("1000", "40000", "0", "9000", "9000",
+		    "state=S in=wait_1+0x1/0x9 prev_comm=hog prev_pid=9"),
+	};
+	static const char *const nobody[] = {
+		WOKEN_BY("task"),
+		DID("1000", "49000", "0", "0", "0",
+		    "state=R in=0x0 prev_comm=swapper/1 prev_pid=0"),
+	};
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slow_did(at, notes, 2);
+	put_slow_did(at, nobody, 2);
+	check_has(NULL,
+		  "; server meanwhile waited for a CPU 49 %, waited for a CPU that hog had 40 %, "
+		  "was asleep in wait_1 (state S) 9 %, ran 2 %;",
+		  true);
+}
+
 /* However many different things a waker did, the longest is said, and that it comes last takes nothing from it. */
 TEST(of_many_things_that_the_waker_did_the_longest_are_said)
 {

@@ -221,13 +221,16 @@ static void put_did(struct explain *ex, const struct dids *dids, const struct di
 	if (did->kind == CAUSE_WAKER_RAN)
 		strbuf_str(ex->out, "ran");
 	else if (did->kind == CAUSE_WAKER_QUEUED)
-		strbuf_str(ex->out, "waited for a CPU");
+		strbuf_str(ex->out, did->func == SLOWCALLS_NONE ? "waited for a CPU"
+								: "waited for a CPU that ");
 	else if (did->func == SLOWCALLS_NONE)
 		strbuf_str(ex->out, "was asleep elsewhere");
 	else
 		strbuf_str(ex->out, is_stop ? "was stopped in " : "was asleep in ");
 	if (did->func != SLOWCALLS_NONE)
 		put_name(ex, did->func);
+	if (did->func != SLOWCALLS_NONE && did->kind == CAUSE_WAKER_QUEUED)
+		strbuf_str(ex->out, " had");
 	put_state(ex, did->state);
 	strbuf_printf(ex->out, " %u %%", percent);
 	if (did->kind == CAUSE_WAKER_RAN && fault_cnt)

@@ -19,7 +19,8 @@
 /* What wakers did meanwhile. */
 struct did {
 	uint32_t kind; /* enum cause_kind, that of a waker */
-	uint32_t func; /* WAKER_ASLEEP: for slowcalls_name; SLOWCALLS_NONE: elsewhere */
+	uint32_t
+		func; /* for slowcalls_name; WAKER_ASLEEP: SLOWCALLS_NONE: elsewhere; WAKER_QUEUED: who had the CPU */
 	uint32_t state;
 	int64_t ns;
 	struct text in; /* the name of func */

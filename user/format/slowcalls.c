@@ -571,9 +571,11 @@ static void put_waker_did(struct slowcalls *sc, struct calltask *task, const str
 	cause.func = field_func(sc, f, "in");
 	cause.state = name_known(sc, field_text(f, "state"));
 	put_did(sc, open, cause, longest_ns > 0, longest_ns);
-	cause.func = cause.state = SLOWCALLS_NONE;
+	cause.state = SLOWCALLS_NONE;
+	cause.func = field_comm(sc, f, "prev_comm");
 	cause.kind = CAUSE_WAKER_QUEUED;
 	put_did(sc, open, cause, queued_ns > 0, queued_ns);
+	cause.func = SLOWCALLS_NONE;
 	cause.kind = CAUSE_WAKER_RAN;
 	put_did(sc, open, cause, ran_ns > 0, ran_ns);
 	cause.kind = CAUSE_WAKER_FAULTS;

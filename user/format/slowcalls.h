@@ -46,7 +46,7 @@ struct cause_key {
 	uint32_t
 		path; /* RUNNING, IRQ_PLACE: for slowcalls_path; WAKER_*: of the sleep, for slowcalls_detail */
 	uint32_t
-		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; INTERRUPTED: the outermost; RUNNING: of path; EVENT: its name */
+		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; WAKER_QUEUED: the task that had the CPU; INTERRUPTED: the outermost; RUNNING: of path; EVENT: its name */
 	uint32_t state; /* ASLEEP, WAKER_ASLEEP: of the task; EVENT: its reason */
 };
 

@@ -68,6 +68,8 @@ static const struct {
 		{ "longest_us", PROTO_DECIMAL, NULL, 0, NULL },
 		{ "state", PROTO_ENUM, NULL, 0, "task" },
 		{ "in", PROTO_CODE, NULL, 0, NULL },
+		{ "prev_comm", PROTO_CHARS, NULL, 0, NULL },
+		{ "prev_pid", PROTO_DECIMAL, NULL, 0, NULL },
 	},
 };
 
