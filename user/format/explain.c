@@ -8,28 +8,11 @@
 #include <string.h>
 
 #include "base/cleantext.h"
-#include "base/json.h"
 #include "base/parse.h"
 #include "base/percent.h"
 #include "base/vec.h"
-#include "format/causes.h"
-#include "format/likely.h"
+#include "format/explain_parts.h"
 #include "format/slowpage.h"
-
-/* A cause is named if it has a hundredth of the excess, and is not behind so many others. */
-#define CAUSES_SHOWN_MAX 8
-#define EVENTS_SHOWN_MAX 5
-
-struct explain {
-	struct slowcalls *sc;
-	const struct explain_view *view;
-	const struct causes *causes;
-	struct strbuf *out;
-	uint64_t slower_ns; /* 0: the rule of causes.h */
-	size_t shown_cnt;   /* of causes->items, from the first on */
-	size_t timed_cnt;   /* of causes->items: those before events */
-	int64_t rest_ns;    /* the excess of those not shown */
-};
 
 void span_put(struct strbuf *out, int64_t ns)
 {
@@ -44,7 +27,7 @@ void span_put(struct strbuf *out, int64_t ns)
 		strbuf_printf(out, "%.3f s", value / 1e9);
 }
 
-static const struct cause_key *key_of(const struct explain *ex, const struct cause *cause)
+const struct cause_key *explain_key(const struct explain *ex, const struct cause *cause)
 {
 	return slowcalls_cause(ex->sc, cause->key);
 }
@@ -54,7 +37,7 @@ static void explain_begin(struct explain *ex)
 	const struct causes *causes = ex->causes;
 
 	for (size_t i = 0; i < causes->cnt; i++)
-		ex->timed_cnt += key_of(ex, &causes->items[i])->kind != CAUSE_EVENT;
+		ex->timed_cnt += explain_key(ex, &causes->items[i])->kind != CAUSE_EVENT;
 	while (ex->shown_cnt < ex->timed_cnt && ex->shown_cnt < CAUSES_SHOWN_MAX &&
 	       causes->items[ex->shown_cnt].sums.excess_ns > 0 &&
 	       causes->items[ex->shown_cnt].sums.excess_ns >= causes->excess_ns / 100)
@@ -63,7 +46,7 @@ static void explain_begin(struct explain *ex)
 		sum_add(&ex->rest_ns, causes->items[i].sums.excess_ns);
 }
 
-static double percent(const struct explain *ex, int64_t ns)
+double explain_percent(const struct explain *ex, int64_t ns)
 {
 	return ex->causes->excess_ns > 0 ? 100.0 * (double)ns / (double)ex->causes->excess_ns : 0;
 }
@@ -137,7 +120,7 @@ static void put_one_detail(struct explain *ex, uint32_t kind, const struct detai
 		put_name(ex, detail->comm);
 }
 
-static bool has_details(uint32_t kind)
+bool explain_has_details(uint32_t kind)
 {
 	return kind == CAUSE_ASLEEP || kind == CAUSE_QUEUED || kind == CAUSE_PREEMPTED ||
 	       kind == CAUSE_INTERRUPTED;
@@ -152,14 +135,14 @@ static void put_details(struct explain *ex, const struct cause *cause)
 		[CAUSE_PREEMPTED] = " by ",
 		[CAUSE_INTERRUPTED] = ", in ",
 	};
-	const uint32_t kind = key_of(ex, cause)->kind;
+	const uint32_t kind = explain_key(ex, cause)->kind;
 	const int64_t all_ns = cause->details_ns > cause->sums.excess_ns ? cause->details_ns
 									 : cause->sums.excess_ns;
 	unsigned int percents[CAUSE_DETAILS_MAX];
 	int64_t parts[CAUSE_DETAILS_MAX];
 	uint32_t cnt = 0;
 
-	if (!has_details(kind))
+	if (!explain_has_details(kind))
 		return;
 	for (; cnt < cause->detail_cnt; cnt++) {
 		parts[cnt] = cause->details[cnt].sums.excess_ns;
@@ -171,7 +154,7 @@ static void put_details(struct explain *ex, const struct cause *cause)
 	percents_make(percents, parts, cnt, all_ns);
 	/* an interrupt without a traced function in it */
 	if (kind == CAUSE_INTERRUPTED && parts[0] > all_ns / 20 * 19 &&
-	    slowcalls_detail(ex->sc, cause->details[0].key)->from == key_of(ex, cause)->func)
+	    slowcalls_detail(ex->sc, cause->details[0].key)->from == explain_key(ex, cause)->func)
 		return;
 	for (uint32_t i = 0; i < cnt; i++) {
 		strbuf_str(ex->out, i ? ", " : words[kind]);
@@ -326,7 +309,7 @@ static void put_cause_name(struct explain *ex, const struct cause *cause)
 		[CAUSE_INTERRUPTED] = "in interrupts: ",
 		[CAUSE_RUNNING] = "running in ",
 	};
-	const struct cause_key *key = key_of(ex, cause);
+	const struct cause_key *key = explain_key(ex, cause);
 	const bool is_unknown = key->kind == CAUSE_RUNNING && !ex->view->has_sleeps;
 
 	strbuf_str(ex->out, is_unknown ? "running or asleep in " : words[key->kind]);
@@ -337,7 +320,7 @@ static void put_cause_name(struct explain *ex, const struct cause *cause)
 
 static void put_cause_words(struct explain *ex, const struct cause *cause)
 {
-	const struct cause_key *key = key_of(ex, cause);
+	const struct cause_key *key = explain_key(ex, cause);
 
 	put_cause_name(ex, cause);
 	put_details(ex, cause);
@@ -357,7 +340,7 @@ static void put_amount(struct explain *ex, int64_t ns)
 	struct strbuf span = { 0 };
 
 	span_put(&span, ns / (int64_t)ex->causes->slow_cnt);
-	strbuf_printf(ex->out, "%12s %6.1f %%  ", strbuf_cstr(&span), percent(ex, ns));
+	strbuf_printf(ex->out, "%12s %6.1f %%  ", strbuf_cstr(&span), explain_percent(ex, ns));
 	ex->out->failed |= !strbuf_ok(&span);
 	strbuf_release(&span);
 }
@@ -421,14 +404,14 @@ static bool is_within_said(const struct explain *ex)
 	for (size_t i = 0; i < ex->shown_cnt; i++) {
 		const struct cause *cause = &causes->items[i];
 
-		if (key_of(ex, cause)->kind == CAUSE_RUNNING &&
-		    key_of(ex, cause)->path == causes->within_path)
+		if (explain_key(ex, cause)->kind == CAUSE_RUNNING &&
+		    explain_key(ex, cause)->path == causes->within_path)
 			return cause->sums.excess_ns / 9 >= causes->within.excess_ns / 10;
 	}
 	return false;
 }
 
-static bool has_within(const struct explain *ex)
+bool explain_has_within(const struct explain *ex)
 {
 	const struct causes *causes = ex->causes;
 
@@ -442,7 +425,7 @@ static void put_within(struct explain *ex)
 	const struct causes *causes = ex->causes;
 	const uint32_t path = causes->within_path;
 
-	if (!has_within(ex) || is_within_said(ex))
+	if (!explain_has_within(ex) || is_within_said(ex))
 		return;
 	/* more than all, if elsewhere slow calls run shorter */
 	strbuf_printf(ex->out, "Of running, %.0f %% is in ",
@@ -471,7 +454,7 @@ static double more_often(const struct explain *ex, const struct cause *cause)
 /* On a busy CPU netfgraph itself gets between, which is no reason of the calls. */
 static bool is_by_netfgraph(const struct explain *ex, const struct cause *cause)
 {
-	return key_of(ex, cause)->kind == CAUSE_PREEMPTED && cause->detail_cnt &&
+	return explain_key(ex, cause)->kind == CAUSE_PREEMPTED && cause->detail_cnt &&
 	       name_is(ex, slowcalls_detail(ex->sc, cause->details[0].key)->comm, "netfgraph");
 }
 
@@ -487,10 +470,10 @@ static size_t find_called(const struct explain *ex, int64_t excess_ns, struct li
 	for (size_t i = 0; i < ex->timed_cnt && cnt < LIKELY_MAX; i++) {
 		const struct cause *cause = &ex->causes->items[i];
 
-		if (key_of(ex, cause)->kind != CAUSE_RUNNING || cause->below_ns <= 0 ||
+		if (explain_key(ex, cause)->kind != CAUSE_RUNNING || cause->below_ns <= 0 ||
 		    cause->below_ns < excess_ns / 10)
 			continue;
-		symptom.in = slowcalls_name(ex->sc, key_of(ex, cause)->func);
+		symptom.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func);
 		symptom.part = (double)cause->below_ns / (double)excess_ns;
 		symptom.is_as_often = more_often(ex, cause) < 0.5;
 		cnt = likely_add(likely, cnt, &symptom, ex->view->counted);
@@ -502,8 +485,8 @@ static size_t find_called(const struct explain *ex, int64_t excess_ns, struct li
 static size_t find_behind(struct explain *ex, const struct cause *cause, struct likely *likely)
 {
 	struct symptom symptom = {
-		.kind = key_of(ex, cause)->kind,
-		.in = slowcalls_name(ex->sc, key_of(ex, cause)->func),
+		.kind = explain_key(ex, cause)->kind,
+		.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func),
 		.ns = cause->sums.excess_ns / (int64_t)ex->causes->slow_cnt,
 		.call_cnt = cause->largest_cnt,
 	};
@@ -525,7 +508,7 @@ static size_t find_behind(struct explain *ex, const struct cause *cause, struct 
 }
 
 /* What is likely behind the largest cause. */
-static size_t find_likely(struct explain *ex, struct likely *likely)
+size_t explain_likely(struct explain *ex, struct likely *likely)
 {
 	int64_t excess_ns = ex->causes->excess_ns;
 	size_t i = 0;
@@ -534,7 +517,7 @@ static size_t find_likely(struct explain *ex, struct likely *likely)
 		sum_add(&excess_ns, -ex->causes->items[i++].sums.excess_ns);
 	if (i == ex->shown_cnt)
 		return 0;
-	switch (key_of(ex, &ex->causes->items[i])->kind) {
+	switch (explain_key(ex, &ex->causes->items[i])->kind) {
 	case CAUSE_RUNNING:
 	case CAUSE_INTERRUPTED:
 		return find_called(ex, excess_ns, likely);
@@ -546,7 +529,7 @@ static size_t find_likely(struct explain *ex, struct likely *likely)
 static void put_likely(struct explain *ex)
 {
 	struct likely likely[LIKELY_MAX];
-	const size_t cnt = find_likely(ex, likely);
+	const size_t cnt = explain_likely(ex, likely);
 
 	for (size_t i = 0; i < cnt; i++) {
 		strbuf_printf(ex->out, "Likely: %s", likely[i].words);
@@ -561,7 +544,7 @@ static void put_likely(struct explain *ex)
 /* Events take no time, so that they cause anything is never seen. */
 static void put_event(struct explain *ex, const struct cause *cause)
 {
-	const struct cause_key *key = key_of(ex, cause);
+	const struct cause_key *key = explain_key(ex, cause);
 	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
 	const struct text system = slowcalls_module(ex->sc, key->func);
 	const size_t other_cnt = ex->causes->start->call_cnt - ex->causes->slow_cnt;
@@ -586,7 +569,7 @@ static void put_event(struct explain *ex, const struct cause *cause)
 		      other_cnt);
 }
 
-static bool shows_event(const struct explain *ex, size_t i)
+bool explain_shows_event(const struct explain *ex, size_t i)
 {
 	const struct cause *cause = &ex->causes->items[i];
 
@@ -598,7 +581,7 @@ static void put_events(struct explain *ex)
 	size_t cnt = 0;
 
 	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
-		if (!shows_event(ex, i))
+		if (!explain_shows_event(ex, i))
 			continue;
 		put_event(ex, &ex->causes->items[i]);
 		cnt++;
@@ -750,304 +733,6 @@ static void put_counted(const struct netstat *counted, struct strbuf *out)
 	}
 }
 
-/* ---- JSON ---- */
-
-static void json_name_put(struct explain *ex, struct jsonw *w, const char *key, uint32_t name)
-{
-	jsonw_key_text(w, text_from(key));
-	jsonw_known(w, slowcalls_name(ex->sc, name));
-}
-
-static void json_func_put(struct explain *ex, struct jsonw *w, uint32_t name)
-{
-	json_name_put(ex, w, "func", name);
-	jsonw_key(w, "module");
-	jsonw_known(w, slowcalls_module(ex->sc, name));
-}
-
-static void json_i64_put(struct jsonw *w, const char *key, int64_t number)
-{
-	jsonw_key_text(w, text_from(key));
-	jsonw_i64(w, number);
-}
-
-static void json_u64_put(struct jsonw *w, const char *key, uint64_t number)
-{
-	jsonw_key_text(w, text_from(key));
-	jsonw_u64(w, number);
-}
-
-static const char *kind_name(const struct explain *ex, uint32_t kind)
-{
-	static const char *const names[CAUSE_KIND_CNT] = {
-		[CAUSE_ASLEEP] = "asleep",       [CAUSE_QUEUED] = "queued",
-		[CAUSE_PREEMPTED] = "preempted", [CAUSE_UNSEEN] = "unseen",
-		[CAUSE_INTERRUPTED] = "irq",     [CAUSE_RUNNING] = "running",
-	};
-
-	return kind == CAUSE_RUNNING && !ex->view->has_sleeps ? "self" : names[kind];
-}
-
-/* What the waker did in the sleeps of one detail. */
-static void json_did_put(struct explain *ex, struct jsonw *w, const struct cause_detail *detail)
-{
-	int64_t sums[CAUSE_KIND_CNT] = { 0 };
-	struct dids dids = { 0 };
-
-	ex->out->failed |= dids_add(&dids, ex->sc, ex->causes, detail->key) != 0;
-	jsonw_key(w, "waker_did");
-	if (!dids.cnt && !dids.fault_cnt) {
-		jsonw_null(w);
-		return;
-	}
-	dids_sort(&dids);
-	jsonw_object(w);
-	jsonw_key(w, "asleep");
-	jsonw_array(w);
-	for (size_t i = 0; i < dids.cnt; i++) {
-		const struct did *did = &dids.items[i];
-
-		sum_add(&sums[did->kind], did->ns);
-		if (did->kind != CAUSE_WAKER_ASLEEP)
-			continue;
-		jsonw_object(w);
-		json_name_put(ex, w, "func", did->func);
-		json_name_put(ex, w, "state", did->state);
-		json_i64_put(w, "ns", did->ns);
-		jsonw_object_end(w);
-	}
-	jsonw_array_end(w);
-	json_i64_put(w, "queued_ns", sums[CAUSE_WAKER_QUEUED]);
-	json_i64_put(w, "ran_ns", sums[CAUSE_WAKER_RAN]);
-	json_i64_put(w, "not_known_ns",
-		     detail->sums.slow_ns > dids.known_ns ? detail->sums.slow_ns - dids.known_ns
-							  : 0);
-	json_u64_put(w, "faults", dids.fault_cnt);
-	jsonw_object_end(w);
-	free(dids.items);
-}
-
-static void json_detail_put(struct explain *ex, struct jsonw *w, uint32_t kind,
-			    const struct cause_detail *detail)
-{
-	const struct detail_key *key = slowcalls_detail(ex->sc, detail->key);
-
-	jsonw_object(w);
-	json_i64_put(w, "excess_ns", detail->sums.excess_ns);
-	if (kind == CAUSE_ASLEEP) {
-		json_name_put(ex, w, "waker", key->waker);
-		json_name_put(ex, w, "waker_comm", key->comm);
-		json_name_put(ex, w, "from", key->from);
-		json_did_put(ex, w, detail);
-	} else if (kind == CAUSE_INTERRUPTED) {
-		json_name_put(ex, w, "func", key->from);
-	} else {
-		json_name_put(ex, w, "comm", key->comm);
-	}
-	jsonw_object_end(w);
-}
-
-/* The functions from the start function to the cause. */
-static void json_path_put(struct explain *ex, struct jsonw *w, uint32_t path)
-{
-	uint32_t path_cnt = 0;
-	uint32_t *paths;
-
-	for (uint32_t at = path; at != SLOWCALLS_NONE; at = slowcalls_path(ex->sc, at)->parent)
-		path_cnt++;
-	paths = malloc((path_cnt + 1u) * sizeof(*paths));
-	jsonw_key(w, "path");
-	jsonw_array(w);
-	for (uint32_t i = path_cnt; paths && i; i--) {
-		paths[i - 1] = path;
-		path = slowcalls_path(ex->sc, path)->parent;
-	}
-	for (uint32_t i = 0; paths && i < path_cnt; i++)
-		jsonw_known(w, slowcalls_name(ex->sc, slowcalls_path(ex->sc, paths[i])->func));
-	jsonw_array_end(w);
-	ex->out->failed |= !paths;
-	free(paths);
-}
-
-static void json_cause_put(struct explain *ex, struct jsonw *w, const struct cause *cause)
-{
-	const struct cause_key *key = key_of(ex, cause);
-	const struct cause_sums *sums = &cause->sums;
-
-	jsonw_object(w);
-	jsonw_key(w, "kind");
-	jsonw_string(w, kind_name(ex, key->kind));
-	if (key->func != SLOWCALLS_NONE)
-		json_func_put(ex, w, key->func);
-	if (key->kind == CAUSE_ASLEEP)
-		json_name_put(ex, w, "state", key->state);
-	json_i64_put(w, "excess_ns", sums->excess_ns);
-	jsonw_key(w, "excess_percent");
-	jsonw_next(w);
-	strbuf_printf(ex->out, "%.1f", percent(ex, sums->excess_ns));
-	json_i64_put(w, "slow_ns", sums->slow_ns);
-	json_i64_put(w, "usual_ns", sums->usual_ns);
-	json_u64_put(w, "slow_count", sums->slow_cnt);
-	json_u64_put(w, "usual_count", sums->usual_cnt);
-	json_u64_put(w, "slow_calls_with", sums->seen_cnt);
-	json_u64_put(w, "slow_calls_most", cause->largest_cnt);
-	if (key->path != SLOWCALLS_NONE)
-		json_path_put(ex, w, key->path);
-	if (has_details(key->kind)) {
-		jsonw_key(w, "details");
-		jsonw_array(w);
-		for (uint32_t i = 0; i < cause->detail_cnt; i++)
-			json_detail_put(ex, w, key->kind, &cause->details[i]);
-		jsonw_array_end(w);
-	}
-	jsonw_object_end(w);
-}
-
-static void json_event_put(struct explain *ex, struct jsonw *w, const struct cause *cause)
-{
-	const struct cause_key *key = key_of(ex, cause);
-
-	jsonw_object(w);
-	json_name_put(ex, w, "name", key->func);
-	jsonw_key(w, "system");
-	jsonw_known(w, slowcalls_module(ex->sc, key->func));
-	json_name_put(ex, w, "reason", key->state);
-	json_name_put(ex, w, "location", slowcalls_detail(ex->sc, cause->details[0].key)->from);
-	json_u64_put(w, "slow_count", cause->sums.slow_cnt);
-	json_u64_put(w, "slow_calls_with", cause->sums.seen_cnt);
-	json_u64_put(w, "other_calls_with", cause->sums.other_seen_cnt);
-	jsonw_object_end(w);
-}
-
-static void json_slowest_put(struct explain *ex, struct jsonw *w)
-{
-	const struct slowcall *call = ex->causes->slowest;
-
-	jsonw_key(w, "slowest");
-	jsonw_object(w);
-	json_i64_put(w, "duration_ns", call->duration_ns);
-	json_u64_put(w, "time_ns", call->begin_ns);
-	json_u64_put(w, "tid", call->tid);
-	json_name_put(ex, w, "comm", call->comm);
-	json_u64_put(w, "cpu", call->cpu);
-	jsonw_object_end(w);
-}
-
-static void json_within_put(struct explain *ex, struct jsonw *w)
-{
-	const struct causes *causes = ex->causes;
-
-	jsonw_key(w, "running_within");
-	if (!has_within(ex)) {
-		jsonw_null(w);
-		return;
-	}
-	jsonw_object(w);
-	json_func_put(ex, w, slowcalls_path(ex->sc, causes->within_path)->func);
-	json_i64_put(w, "excess_ns", causes->within.excess_ns);
-	json_u64_put(w, "slow_count", causes->within.slow_cnt);
-	json_u64_put(w, "usual_count", causes->within.usual_cnt);
-	json_path_put(ex, w, causes->within_path);
-	jsonw_object_end(w);
-}
-
-static void json_likely_put(struct explain *ex, struct jsonw *w)
-{
-	struct likely likely[LIKELY_MAX];
-	const size_t cnt = find_likely(ex, likely);
-
-	jsonw_key(w, "likely");
-	jsonw_array(w);
-	for (size_t i = 0; i < cnt; i++) {
-		jsonw_object(w);
-		jsonw_key(w, "text");
-		jsonw_string(w, likely[i].words);
-		jsonw_key(w, "counter");
-		if (likely[i].counter < NETSTAT_CNT)
-			jsonw_string(w, netstat_name(likely[i].counter));
-		else
-			jsonw_null(w);
-		jsonw_object_end(w);
-	}
-	jsonw_array_end(w);
-}
-
-static void json_func_causes_put(struct explain *ex, struct jsonw *w)
-{
-	const struct causes *causes = ex->causes;
-	size_t event_cnt = 0;
-
-	json_func_put(ex, w, causes->start->func);
-	json_u64_put(w, "calls", causes->start->call_cnt);
-	json_u64_put(w, "slow_calls", causes->slow_cnt);
-	json_u64_put(w, "beyond_calls", causes->beyond_cnt);
-	jsonw_key(w, "slower_than_ns");
-	if (ex->slower_ns)
-		jsonw_u64(w, ex->slower_ns);
-	else
-		jsonw_null(w);
-	json_i64_put(w, "slow_at_least_ns", causes->least_ns);
-	json_i64_put(w, "slow_median_ns", causes->slow_median_ns);
-	json_i64_put(w, "usual_median_ns", causes->usual_ns);
-	json_i64_put(w, "excess_ns", causes->excess_ns);
-	jsonw_key(w, "causes");
-	jsonw_array(w);
-	for (size_t i = 0; i < ex->shown_cnt; i++)
-		json_cause_put(ex, w, &causes->items[i]);
-	jsonw_array_end(w);
-	json_u64_put(w, "smaller_parts", ex->timed_cnt - ex->shown_cnt);
-	json_i64_put(w, "smaller_ns", ex->rest_ns);
-	json_i64_put(w, "not_explained_ns", causes->unexplained_ns);
-	json_within_put(ex, w);
-	json_likely_put(ex, w);
-	jsonw_key(w, "events");
-	jsonw_array(w);
-	for (size_t i = ex->timed_cnt; i < causes->cnt && event_cnt < EVENTS_SHOWN_MAX; i++) {
-		if (!shows_event(ex, i))
-			continue;
-		json_event_put(ex, w, &causes->items[i]);
-		event_cnt++;
-	}
-	jsonw_array_end(w);
-	json_slowest_put(ex, w);
-	json_u64_put(w, "open_calls", causes->start->open_cnt);
-	json_u64_put(w, "cut_calls", causes->start->cut_cnt);
-}
-
-static void json_begin(const struct explain_view *view, struct jsonw *w)
-{
-	jsonw_object(w);
-	jsonw_key(w, "schema");
-	jsonw_u64(w, 1);
-	jsonw_key(w, "file");
-	if (view->input)
-		jsonw_string(w, view->input);
-	else
-		jsonw_null(w);
-	jsonw_key(w, "has_sleeps");
-	jsonw_bool(w, view->has_sleeps);
-	json_u64_put(w, "lost_events", view->lost_cnt);
-	jsonw_key(w, "functions");
-	jsonw_array(w);
-}
-
-static void json_counted_put(const struct netstat *counted, struct jsonw *w)
-{
-	jsonw_key(w, "meanwhile");
-	if (!counted) {
-		jsonw_null(w);
-		return;
-	}
-	jsonw_object(w);
-	json_u64_put(w, "throttled_ns", counted->throttled_us * 1000);
-	json_u64_put(w, "throttled_periods", counted->throttled_cnt);
-	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
-		if (counted->values[i])
-			json_u64_put(w, netstat_name(i), counted->values[i]);
-	}
-	jsonw_object_end(w);
-}
-
 /* ---- the start functions ---- */
 
 /* Find what the user is told if nothing is slow. */
@@ -1082,7 +767,7 @@ static int explain_one(struct explain *ex, const struct startfunc *start, enum e
 		explain_begin(ex);
 		if (form == EXPLAIN_JSON) {
 			jsonw_object(json);
-			json_func_causes_put(ex, json);
+			explain_json_func(ex, json);
 			jsonw_object_end(json);
 		} else if (form == EXPLAIN_HTML) {
 			put_part_of_page(ex);
@@ -1097,7 +782,7 @@ static int explain_one(struct explain *ex, const struct startfunc *start, enum e
 static void all_begin(const struct explain_view *view, enum explain_form form, struct jsonw *json)
 {
 	if (form == EXPLAIN_JSON)
-		json_begin(view, json);
+		explain_json_begin(view, json);
 	else if (form == EXPLAIN_HTML)
 		slowpage_begin(json->out);
 }
@@ -1108,7 +793,7 @@ static void all_end(const struct explain_view *view, enum explain_form form, str
 
 	if (form == EXPLAIN_JSON) {
 		jsonw_array_end(json);
-		json_counted_put(view->counted, json);
+		explain_json_counted(view->counted, json);
 		jsonw_object_end(json);
 		jsonw_end(json);
 		return;

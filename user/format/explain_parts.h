@@ -1,0 +1,48 @@
+#ifndef NFG_FORMAT_EXPLAIN_PARTS_H
+#define NFG_FORMAT_EXPLAIN_PARTS_H
+
+#include "base/json.h"
+#include "format/causes.h"
+#include "format/explain.h"
+#include "format/likely.h"
+
+/* What explain.c says and explain_json.c says, too. Private to user/format/. */
+
+/* A cause is named if it has a hundredth of the excess, and is not behind so many others. */
+#define CAUSES_SHOWN_MAX 8
+#define EVENTS_SHOWN_MAX 5
+
+struct explain {
+	struct slowcalls *sc;
+	const struct explain_view *view;
+	const struct causes *causes;
+	struct strbuf *out;
+	uint64_t slower_ns; /* 0: the rule of causes.h */
+	size_t shown_cnt;   /* of causes->items, from the first on */
+	size_t timed_cnt;   /* of causes->items: those before events */
+	int64_t rest_ns;    /* the excess of those not shown */
+};
+
+const struct cause_key *explain_key(const struct explain *ex, const struct cause *cause);
+
+/* explain_percent - the part of all excess. */
+double explain_percent(const struct explain *ex, int64_t ns);
+
+/* explain_has_details - whether causes of this kind have parts that are told apart. */
+bool explain_has_details(uint32_t kind);
+
+/* explain_has_within - whether it says something that most of the running excess is in one place with what that calls. */
+bool explain_has_within(const struct explain *ex);
+
+/* explain_likely - @likely: room for LIKELY_MAX. Return: their number. */
+size_t explain_likely(struct explain *ex, struct likely *likely);
+
+/* explain_shows_event - whether the event at causes->items[@i] came with slow calls more than with others. */
+bool explain_shows_event(const struct explain *ex, size_t i);
+
+/* Members of the whole, and of one start function's object. */
+void explain_json_begin(const struct explain_view *view, struct jsonw *w);
+void explain_json_func(struct explain *ex, struct jsonw *w);
+void explain_json_counted(const struct netstat *counted, struct jsonw *w);
+
+#endif
