@@ -845,6 +845,7 @@ TEST(what_the_waker_did_as_json)
 		     "\"from\":\"tcp_data_queue\",\"waker_did\":{\"asleep\":["
 		     "{\"func\":\"hrtimer_nanosleep\",\"state\":\"S\",\"ns\":48000000},"
 		     "{\"func\":null,\"state\":null,\"ns\":500000}],"
+		     "\"queued\":[{\"comm\":null,\"ns\":500000}],"
 		     "\"queued_ns\":500000,\"ran_ns\":1000000,\"not_known_ns\":0,"
 		     "\"faults\":3}}]"));
 	strbuf_release(&out);
@@ -885,7 +886,7 @@ TEST(causes_as_json)
 		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\"}]}],"
 		"\"smaller_parts\":2,\"smaller_ns\":200000,\"not_explained_ns\":0,\"running_within\":null,\"likely\":[],\"events\":[],"
 		"\"slowest\":{\"duration_ns\":50300000,\"time_ns\":80000000,\"tid\":77,"
-		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0}],\"meanwhile\":null}\n");
+		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0}],\"hanging\":[],\"meanwhile\":null}\n");
 }
 
 /* The end of what is said of a live trace. */

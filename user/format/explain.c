@@ -779,6 +779,37 @@ static int explain_one(struct explain *ex, const struct startfunc *start, enum e
 	return err;
 }
 
+const struct startfunc *explain_hanging(const struct slowcalls *sc, const struct explain_view *view,
+					uint32_t *i)
+{
+	const struct startfunc *start;
+
+	while ((start = slowcalls_start(sc, (*i)++))) {
+		const uint64_t limit_ns = slow_limit_of(slowcalls_name(sc, start->func),
+							view->limits, view->limit_cnt);
+
+		if (limit_ns && start->open_ns >= limit_ns)
+			return start;
+	}
+	return NULL;
+}
+
+static void put_hanging(const struct slowcalls *sc, const struct explain_view *view,
+			struct strbuf *out)
+{
+	const struct startfunc *start;
+
+	for (uint32_t i = 0; (start = explain_hanging(sc, view, &i));) {
+		const struct text name = slowcalls_name(sc, start->func);
+
+		strbuf_printf(out, "%sA call of ", out->len ? "\n" : "");
+		clean_add(out, name.ptr, name.len, CLEAN_WORD);
+		strbuf_str(out, " had not returned at the end, after ");
+		span_put(out, start->open_ns < INT64_MAX ? (int64_t)start->open_ns : INT64_MAX);
+		strbuf_str(out, ": report --slower-than shows it.\n");
+	}
+}
+
 static void all_begin(const struct explain_view *view, enum explain_form form, struct jsonw *json)
 {
 	if (form == EXPLAIN_JSON)
@@ -787,17 +818,21 @@ static void all_begin(const struct explain_view *view, enum explain_form form, s
 		slowpage_begin(json->out);
 }
 
-static void all_end(const struct explain_view *view, enum explain_form form, struct jsonw *json)
+static void all_end(struct slowcalls *sc, const struct explain_view *view, enum explain_form form,
+		    struct jsonw *json)
 {
 	struct strbuf text = { 0 };
 
 	if (form == EXPLAIN_JSON) {
 		jsonw_array_end(json);
+		explain_json_hanging(sc, view, json);
 		explain_json_counted(view->counted, json);
 		jsonw_object_end(json);
 		jsonw_end(json);
 		return;
 	}
+	if (form == EXPLAIN_HTML)
+		put_hanging(sc, view, &text);
 	if (view->counted)
 		put_counted(view->counted, form == EXPLAIN_HTML ? &text : json->out);
 	if (form == EXPLAIN_HTML) {
@@ -807,25 +842,6 @@ static void all_end(const struct explain_view *view, enum explain_form form, str
 	}
 	json->out->failed |= text.failed;
 	strbuf_release(&text);
-}
-
-/* Calls that a flight recorder waited for may hang until its file ends, beside others that have returned. */
-static void put_hanging(struct slowcalls *sc, const struct explain_view *view, struct strbuf *out)
-{
-	const struct startfunc *start;
-
-	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
-		const struct text name = slowcalls_name(sc, start->func);
-		const uint64_t limit_ns = slow_limit_of(name, view->limits, view->limit_cnt);
-
-		if (!limit_ns || start->open_ns < limit_ns)
-			continue;
-		strbuf_printf(out, "%sA call of ", out->len ? "\n" : "");
-		clean_add(out, name.ptr, name.len, CLEAN_WORD);
-		strbuf_str(out, " had not returned at the end, after ");
-		span_put(out, start->open_ns < INT64_MAX ? (int64_t)start->open_ns : INT64_MAX);
-		strbuf_str(out, ": report --slower-than shows it.\n");
-	}
 }
 
 /* Of a flight recorder's file. */
@@ -844,7 +860,9 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 	struct jsonw json = { .out = out };
 	struct slowstart *starts = NULL;
 	uint32_t limited_cnt = 0;
+	uint32_t hanging = 0;
 	uint32_t start_max;
+	bool is_begun;
 	int err;
 
 	*result = (struct explain_result){ 0 };
@@ -861,7 +879,8 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 								  : EXPLAIN_STARTS;
 	if (!err && !result->slow_start_cnt)
 		err = usual_find(sc, result);
-	else if (!err)
+	is_begun = result->slow_start_cnt || explain_hanging(sc, view, &hanging);
+	if (!err && is_begun)
 		all_begin(view, form, &json);
 	for (uint32_t i = 0; !err && i < result->slow_start_cnt && i < start_max; i++) {
 		struct explain ex = {
@@ -876,8 +895,8 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 		put_hanging(sc, view, out);
 	if (!err && form == EXPLAIN_TEXT && limited_cnt && start_max < result->slow_start_cnt)
 		put_others(out, result->slow_start_cnt - start_max);
-	if (!err && result->slow_start_cnt)
-		all_end(view, form, &json);
+	if (!err && is_begun)
+		all_end(sc, view, form, &json);
 	free(starts);
 	return err ? err : strbuf_ok(out) ? 0 : -ENOMEM;
 }

@@ -41,6 +41,29 @@ static const char *kind_name(const struct explain *ex, uint32_t kind)
 	return kind == CAUSE_RUNNING && !ex->view->has_sleeps ? "self" : names[kind];
 }
 
+/* What wakers did of one kind: sleeps, or waits for a CPU that another task had. */
+static void json_dids_put(struct explain *ex, struct jsonw *w, const struct dids *dids,
+			  uint32_t kind)
+{
+	const bool is_sleep = kind == CAUSE_WAKER_ASLEEP;
+
+	jsonw_key_text(w, text_from(is_sleep ? "asleep" : "queued"));
+	jsonw_array(w);
+	for (size_t i = 0; i < dids->cnt; i++) {
+		const struct did *did = &dids->items[i];
+
+		if (did->kind != kind)
+			continue;
+		jsonw_object(w);
+		json_name_put(ex, w, is_sleep ? "func" : "comm", did->func);
+		if (is_sleep)
+			json_name_put(ex, w, "state", did->state);
+		json_i64_put(w, "ns", did->ns);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+}
+
 /* What the waker did in the sleeps of one detail. */
 static void json_did_put(struct explain *ex, struct jsonw *w, const struct cause_detail *detail)
 {
@@ -55,21 +78,10 @@ static void json_did_put(struct explain *ex, struct jsonw *w, const struct cause
 	}
 	dids_sort(&dids);
 	jsonw_object(w);
-	jsonw_key(w, "asleep");
-	jsonw_array(w);
-	for (size_t i = 0; i < dids.cnt; i++) {
-		const struct did *did = &dids.items[i];
-
-		sum_add(&sums[did->kind], did->ns);
-		if (did->kind != CAUSE_WAKER_ASLEEP)
-			continue;
-		jsonw_object(w);
-		json_name_put(ex, w, "func", did->func);
-		json_name_put(ex, w, "state", did->state);
-		json_i64_put(w, "ns", did->ns);
-		jsonw_object_end(w);
-	}
-	jsonw_array_end(w);
+	for (size_t i = 0; i < dids.cnt; i++)
+		sum_add(&sums[dids.items[i].kind], dids.items[i].ns);
+	json_dids_put(ex, w, &dids, CAUSE_WAKER_ASLEEP);
+	json_dids_put(ex, w, &dids, CAUSE_WAKER_QUEUED);
 	json_i64_put(w, "queued_ns", sums[CAUSE_WAKER_QUEUED]);
 	json_i64_put(w, "ran_ns", sums[CAUSE_WAKER_RAN]);
 	json_i64_put(w, "not_known_ns",
@@ -282,6 +294,23 @@ void explain_json_begin(const struct explain_view *view, struct jsonw *w)
 	json_u64_put(w, "lost_events", view->lost_cnt);
 	jsonw_key(w, "functions");
 	jsonw_array(w);
+}
+
+void explain_json_hanging(const struct slowcalls *sc, const struct explain_view *view,
+			  struct jsonw *w)
+{
+	const struct startfunc *start;
+
+	jsonw_key(w, "hanging");
+	jsonw_array(w);
+	for (uint32_t i = 0; (start = explain_hanging(sc, view, &i));) {
+		jsonw_object(w);
+		jsonw_key(w, "func");
+		jsonw_known(w, slowcalls_name(sc, start->func));
+		json_u64_put(w, "open_ns", start->open_ns);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
 }
 
 void explain_json_counted(const struct netstat *counted, struct jsonw *w)

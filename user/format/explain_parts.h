@@ -40,9 +40,18 @@ size_t explain_likely(struct explain *ex, struct likely *likely);
 /* explain_shows_event - whether the event at causes->items[@i] came with slow calls more than with others. */
 bool explain_shows_event(const struct explain *ex, size_t i);
 
+/*
+ * explain_hanging - a start function, from the *@i-th on, that has a call a flight recorder waited for that had not returned at the
+ * end; NULL: none. *@i is behind it then.
+ */
+const struct startfunc *explain_hanging(const struct slowcalls *sc, const struct explain_view *view,
+					uint32_t *i);
+
 /* Members of the whole, and of one start function's object. */
 void explain_json_begin(const struct explain_view *view, struct jsonw *w);
 void explain_json_func(struct explain *ex, struct jsonw *w);
+void explain_json_hanging(const struct slowcalls *sc, const struct explain_view *view,
+			  struct jsonw *w);
 void explain_json_counted(const struct netstat *counted, struct jsonw *w);
 
 #endif
