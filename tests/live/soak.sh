@@ -1,4 +1,4 @@
-# Half an hour (tests/live/run -l -t soak 6.1 7) of everything at once: TCP, UDP, connects that are refused, network
+# An hour (tests/live/run -l -t soak 6.1 7) of everything at once: TCP, UDP, connects that are refused, network
 # namespaces, cgroups and modules that come and go, tracers that start and stop, by every mode, with values, stacks and packets,
 # tables, and thousands of functions. Afterwards nothing is attached and the kernel's memory is what it was. Without -l each
 # lasts a minute. The guest's console must stay free of complaints all the while.
@@ -9,7 +9,7 @@
 
 if [ -n "${NFG_LONG-}" ]; then
 	warm_seconds=300
-	soak_seconds=1800
+	soak_seconds=3600
 else
 	warm_seconds=20
 	soak_seconds=60
