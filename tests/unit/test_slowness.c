@@ -142,6 +142,31 @@ TEST(the_gap_that_counts_has_half_above_it)
 	check_slow(21, 10100);
 }
 
+/* 20 calls of 40 ms, and the tail of the usual ones up to 18 ms. A wider gap would be below these if they were no tail. */
+TEST(the_tail_of_usual_calls_is_not_slow)
+{
+	static const uint64_t tail_us[] = {
+		100, 250, 500, 900, 1500, 2500, 4500, 8000, 12000, 18000
+	};
+	uint64_t at = put_usuals(1000, 300);
+
+	for (int i = 0; i < 20; i++)
+		at = put_slow(at, 40000, NULL);
+	for (size_t i = 0; i < CNT_OF(tail_us); i++)
+		at = put_slow(at, tail_us[i], NULL);
+	check_slow(20, 40100);
+}
+
+/* Connects that were repeated once and twice, and some that were not at all. */
+TEST(calls_of_one_and_three_seconds_are_slow_together)
+{
+	uint64_t at = put_usuals(1000, 300);
+
+	for (int i = 0; i < 12; i++)
+		at = put_slow(at, i < 9 ? 3000000 : 1000000, NULL);
+	check_slow(12, 1000100);
+}
+
 TEST(those_that_have_less_than_half_are_not_alone)
 {
 	uint64_t at = put_usuals(1000, 300);
@@ -154,11 +179,14 @@ TEST(those_that_have_less_than_half_are_not_alone)
 /* Those that have the last twentieth of the excess are not, either; without a gap all others are. */
 TEST(the_slowest_calls_have_nearly_all_of_the_excess)
 {
+	static const uint64_t tail_us[] = { 80, 200, 350, 600 };
 	uint64_t at = put_usuals(1000, 200);
 
+	for (size_t i = 0; i < CNT_OF(tail_us); i++)
+		at = put_slow(at, tail_us[i], NULL);
 	for (int i = 1; i <= 10; i++)
 		at = put_slow(at, (uint64_t)i * 1000, NULL);
 	find(0);
-	CHECK_INT(causes.slow_cnt, 9); /* 10 + 9 + ... + 2 of 55 */
+	CHECK_INT(causes.slow_cnt, 9); /* 10 + 9 + ... + 2 of 56 */
 	check_whole();
 }

@@ -51,6 +51,35 @@ static int64_t ranks_sum(const struct ranks *ranks, int64_t usual_ns)
 }
 
 /*
+ * Of the slow calls keep those above the widest gap between neighbours, if they have most of what is more: below it is the tail
+ * of the usual calls. Where it is the gap below all slow calls, these have no tail among them.
+ *
+ * Return: whether there is such a gap.
+ */
+static bool ranks_leave_tail(struct ranks *ranks, int64_t usual_ns)
+{
+	const int64_t all_ns = ranks_sum(ranks, usual_ns);
+	double widest = CAUSES_WIDE;
+	size_t at = ranks->other_cnt;
+	bool has_gap = false;
+	int64_t kept_ns = 0;
+
+	for (size_t i = ranks->cnt; i > ranks->other_cnt && i > 1; i--) {
+		const double ns = (double)ranks->calls[i - 1]->duration_ns;
+		const double next_ns = (double)ranks->calls[i - 2]->duration_ns;
+
+		sum_add(&kept_ns, ranks->calls[i - 1]->duration_ns - usual_ns);
+		if (kept_ns < all_ns / 100 * CAUSES_MOST || ns < widest * next_ns)
+			continue;
+		widest = ns / next_ns;
+		at = i - 1;
+		has_gap = true;
+	}
+	ranks->other_cnt = at;
+	return has_gap;
+}
+
+/*
  * Of the slow calls keep the slowest ones, which have nearly all of what is more: others were disturbed a little. Those that
  * took about as long as these are slow, too, however many they are.
  */
@@ -136,7 +165,8 @@ static int ranks_make(struct ranks *ranks, const struct startfunc *start, uint64
 	ranks->other_cnt = cnt - slow_at < most ? slow_at : cnt - most;
 	if (slower_ns || slow_at == cnt)
 		return 0;
-	ranks_keep_worst(ranks, median_ns);
+	if (!ranks_leave_tail(ranks, median_ns))
+		ranks_keep_worst(ranks, median_ns);
 	ranks_keep_apart(ranks, median_ns);
 	if (cnt - ranks->other_cnt < most)
 		return 0;

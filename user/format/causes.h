@@ -15,7 +15,8 @@
  * to CAUSES_WORST of a hundred of what all of them took longer than the median and what took about as long, and without those
  * that took less than a CAUSES_GAPth longer than the slower ones in the mean. Calls beyond the tenth that took about as long are
  * slow, too, if at most a CAUSES_BETWEENth of as many are between these and the usual ones. If some of these are CAUSES_APART times longer than each of the
- * others, and have half of what all are longer, only they are slow. Of each cause the median of the other calls, 0 where
+ * others, and have half of what all are longer, only they are slow; so it is with those above the widest gap between neighbours, of CAUSES_WIDE times or more,
+ * that have CAUSES_MOST of a hundred of it. Of each cause the median of the other calls, 0 where
  * most have none of it, is what is usual. The excess of a cause is what the slow calls have of it, less
  * what is usual for as many calls; so it is less than nothing for what they have less of.
  *
@@ -26,6 +27,8 @@
 #define CAUSES_PART       10
 #define CAUSES_WORST      95
 #define CAUSES_GAP        20
+#define CAUSES_WIDE       2
+#define CAUSES_MOST       75
 #define CAUSES_APART      5
 #define CAUSES_BETWEEN    4
 
