@@ -89,3 +89,8 @@ TEST_ONE(a_packet_must_be_found_somewhere,
 	 CHECK(check_of("--packet udp -G __sys_sendto") == VERDICT_NOTHING),
 	 CHECK(check_of("--packet udp -g *") == VERDICT_NOTHING),
 	 CHECK(!check_of("-G __sys_sendto")));
+
+TEST_ONE(a_start_function_must_be_left, CHECK(check_of("-G ip_rcv -g ip_rcv") == VERDICT_NOTHING),
+	 CHECK(check_of("-G tcp_rcv -N tcp_rcv") == VERDICT_NOTHING),
+	 CHECK(!check_of("-G ip_* -g ip_rcv")), CHECK(!check_of("-G tcp_rcv")),
+	 CHECK(!check_of("-G 'x [bpf]' -N ip_rcv")), CHECK(!check_of("-g ip_rcv")));

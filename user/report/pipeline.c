@@ -383,10 +383,37 @@ static bool is_graph_func(const struct opts *opts, const char *name)
 	return false;
 }
 
+/* Whether -g and -N leave a start function; programs of the kernel's users may come later. */
+static bool leaves_start(const struct opts *opts, const struct functab *functab)
+{
+	for (size_t i = 0; i < opts->graph_funcs.cnt; i++) {
+		if (strchr(opts->graph_funcs.items[i], '['))
+			return true;
+	}
+	for (size_t i = 0; i < functab->cnt; i++) {
+		const struct func *func = &functab->funcs[i];
+
+		if (!func->is_extra && is_start_name(opts, func) && !is_shut(opts, func))
+			return true;
+	}
+	return (!opts->nograph_funcs.cnt && !opts->notrace_funcs.cnt) ||
+	       (!opts->graph_funcs.cnt && !opts->presets.cnt);
+}
+
 int start_setup_check(const struct opts *opts, const struct functab *functab)
 {
 	bool has_start = false;
 	bool has_skb = false;
+
+	if (!leaves_start(opts, functab)) {
+		log_error("no start function is left: %s leaves all of them out",
+			  !opts->notrace_funcs.cnt  ? "-g"
+			  : opts->nograph_funcs.cnt ? "-g or -N"
+						    : "-N");
+		log_hint(
+			"-G names where graphs begin; -g, below which functions they do not; -N, what is not traced");
+		return VERDICT_NOTHING;
+	}
 
 	for (size_t i = 0; opts->packet.insn_cnt && i < functab->cnt; i++) {
 		const struct func *func = &functab->funcs[i];

@@ -117,9 +117,9 @@ uint64_t pipeline_row_cnt(const struct pipeline *pl);
 void start_setup_configure(const struct opts *opts, struct nfg_cfg *cfg);
 
 /*
- * start_setup_check - whether the functions support --packet.
+ * start_setup_check - whether -g and -N leave a start function, and the functions support --packet.
  *
- * Return: 0, or VERDICT_NOTHING when a function of -G, or every function, lacks a packet argument (already logged).
+ * Return: 0, or VERDICT_NOTHING when they do not: a function of -G, or every function, lacks a packet argument (already logged).
  */
 int start_setup_check(const struct opts *opts, const struct functab *functab);
 
