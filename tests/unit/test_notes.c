@@ -286,12 +286,15 @@ static void check_comment(struct row row, const char *want)
 	struct row comments[NOTES_COMMENT_MAX] = { 0 };
 	struct row comment;
 
+	row.tgid = 4242;
+	row.place.netns = 9;
 	CHECK(notes_fill(nt, &row, comments) == (want != NULL));
 	comment = comments[0];
 	if (!want)
 		return;
 	CHECK(comment.kind == ROW_COMMENT && comment.depth == row.depth);
-	CHECK(comment.task.tid == row.task.tid);
+	CHECK(comment.task.tid == row.task.tid && comment.tgid == row.tgid &&
+	      comment.place.netns == row.place.netns);
 	CHECK_TEXT(comment.text, want);
 }
 

@@ -152,6 +152,9 @@ static struct row comment_before(const struct row *row)
 		.depth = row->depth,
 		.time_ns = row->time_ns,
 		.task = row->task,
+		.tgid = row->tgid,
+		.process = row->process,
+		.place = row->place,
 	};
 }
 
