@@ -271,6 +271,10 @@ static int words_take(struct opts *opts, const struct config_places *places, cha
 	int status;
 
 	if (opts_takes_command(opts->verb) || opts_takes_words(opts->verb)) {
+		/* a script's variable that is empty would trace the whole host */
+		if (!*words && opts_takes_command(opts->verb) && !opts->completes &&
+		    !strcmp(words[-1], "--"))
+			return refuse_together(opts, "there is no COMMAND behind --");
 		opts->command = *words ? words : NULL;
 	} else {
 		for (; *words; words++) {
