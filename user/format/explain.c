@@ -612,7 +612,8 @@ static void put_slowest(struct explain *ex)
 	if (call->tid)
 		strbuf_printf(ex->out, " --tid %" PRIu32, call->tid);
 	if (call->duration_ns >= 1000)
-		strbuf_printf(ex->out, " --slower-than %" PRId64 "us", call->duration_ns / 1000);
+		strbuf_printf(ex->out, " --slower-than %" PRId64 "us%s", call->duration_ns / 1000,
+			      call->is_net ? " --graph-opts net" : "");
 	strbuf_str(ex->out, " FILE\n");
 }
 

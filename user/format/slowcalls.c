@@ -336,6 +336,7 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 		start->calls[start->call_cnt++] = (struct slowcall){
 			.begin_ns = call->begin_ns,
 			.duration_ns = net_or_gross_ns(call),
+			.is_net = call->net.is_known,
 			.tid = task->tid,
 			.cpu = call->cpu,
 			.comm = name_known(sc, task->comm),

@@ -76,12 +76,13 @@ struct callpart {
 
 struct slowcall {
 	uint64_t begin_ns;
-	int64_t duration_ns;
+	int64_t duration_ns; /* net if @is_net */
 	uint32_t tid;
 	uint32_t cpu;
 	uint32_t comm;
 	uint32_t part_cnt;
 	size_t part_at; /* in slowcalls_parts */
+	bool is_net;
 };
 
 /* A start function and its calls. */
