@@ -2,6 +2,7 @@
 #include "trace/trigger.h"
 #include "harness.h"
 #include "script.h"
+#include "trace/netcost.h"
 
 #define NAME(str) ((struct func){ .name = { str, sizeof(str) - 1 } })
 #define MS        1000000ull
@@ -36,7 +37,10 @@ static bool passes(void *ctx, uint32_t cond_idx, const struct event *ev)
 	return ev->tid & 1;
 }
 
-static const struct trigger_ops ops = { .hit = keep, .fits = fits, .passes = passes };
+static struct netcost cost; /* not known at first */
+static const struct trigger_ops ops = {
+	.hit = keep, .fits = fits, .passes = passes, .cost = &cost
+};
 
 /* In scripts: c tcp_v4_connect, s tcp_sendmsg, r ip_rcv, k kfree_skb_reason. */
 static void start(const char *text)
@@ -320,6 +324,26 @@ TEST(drops_and_losses_are_rates)
 	CHECK(hits_after("4 k{") == 1 && hits[0].cond->what == TRIGGER_DROPS && !hits[0].begin_ns);
 	CHECK(hits_after("5 lost100") == 1);
 	CHECK(hits_after("6 lost1") == 2 && hits[1].cond->what == TRIGGER_LOSSES);
+}
+
+/* Ten calls below it take 100 ns each, and the tracing of each, and of the call itself, a microsecond. */
+TEST(what_tracing_adds_is_no_part_of_a_duration)
+{
+	static const char calls[] = "1 s{ 2 r{ 3 }r 4 r{ 5 }r 6 r{ 7 }r 8 r{ 9 }r";
+
+	cost = (struct netcost){ .inner_ns = 1, .outer_ns = 1, .error_ns = 1 };
+	start("tcp_sendmsg > 10ns");
+	CHECK(!hits_after(calls));
+	CHECK(!hits_after("20 }s")); /* 19 ns, of which 9 are of tracing */
+	CHECK(hits_after("101 s{ 112 }s") == 0);
+	CHECK(hits_after("201 s{ 213 }s") == 1 && hits[0].time_ns == 212 &&
+	      hits[0].begin_ns == 201);
+	/* while it is open */
+	CHECK(!hits_after("301 s{ 302 r{ 303 }r") || hit_cnt == 1);
+	CHECK(hits_at(314) == 1);
+	CHECK(hits_at(315) == 2 && hits[1].time_ns == 314);
+	cost = (struct netcost){ 0 };
+	end(0);
 }
 
 /* explain reads the condition out of the comment that a report of the recording has. */

@@ -557,7 +557,11 @@ static void sink_say_missing(const struct trigger_cond *cond)
 static int sink_watch(struct sink_flight *sf, const struct sink_recording_config *config)
 {
 	const struct trigger_ops ops = {
-		.hit = happened, .fits = has_tested, .passes = passes, .ctx = sf
+		.hit = happened,
+		.fits = has_tested,
+		.passes = passes,
+		.ctx = sf,
+		.cost = &config->made->cost,
 	};
 	const struct trigger_cond *missing;
 	int err;

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/vec.h"
+#include "trace/netcost.h"
 
 /* ---- the text of a condition ---- */
 
@@ -153,8 +154,10 @@ const char *trigger_parse(struct trigger_rule *rule, const char *text)
 struct open {
 	uint64_t task;
 	uint64_t begin_ns;
-	uint64_t due_ns; /* when it exceeds its next limit; UINT64_MAX: no more limits */
-	uint32_t call;   /* event_call */
+	uint64_t
+		due_ns; /* when it exceeds its next limit, without tracing; UINT64_MAX: no more limits */
+	uint64_t below_cnt; /* traced calls below it until now */
+	uint32_t call;      /* event_call */
 	uint32_t tid;
 	uint16_t conds;   /* a bit for each condition on its duration */
 	bool is_doubtful; /* its return may be missed */
@@ -467,12 +470,20 @@ static uint64_t next_due(const struct trigger *t, uint16_t conds, uint64_t begin
 	return next_ns == UINT64_MAX ? next_ns : begin_ns + next_ns;
 }
 
+/* When it exceeds its next limit, with what tracing has added to it until now. */
+static uint64_t open_due(const struct trigger *t, const struct open *open)
+{
+	const struct net_time net = netcost_net(t->ops.cost, 0, open->below_cnt);
+
+	return open->due_ns < UINT64_MAX - net.cost_ns ? open->due_ns + net.cost_ns : UINT64_MAX;
+}
+
 /* Report every limit that the call has exceeded since the last check; it was open until @end_ns. */
 static void open_look(struct trigger *t, struct open *open, uint64_t end_ns)
 {
 	const uint16_t func_id = (uint16_t)open->call;
 
-	while (open->due_ns < end_ns) {
+	while (open_due(t, open) < end_ns) {
 		const uint64_t took_ns = open->due_ns - open->begin_ns;
 
 		for (uint32_t i = 0; i < t->rule->cnt; i++) {
@@ -480,7 +491,7 @@ static void open_look(struct trigger *t, struct open *open, uint64_t end_ns)
 
 			if (open->conds & 1u << i && cond->longer_ns == took_ns)
 				tell(t, (struct trigger_hit){ .cond = cond,
-							      .time_ns = open->due_ns,
+							      .time_ns = open_due(t, open),
 							      .begin_ns = open->begin_ns,
 							      .tid = open->tid,
 							      .func_id = func_id });
@@ -556,8 +567,8 @@ static void look_at_open(struct trigger *t)
 		if (t->open[i].is_doubtful) /* it may have returned unseen */
 			continue;
 		open_look(t, &t->open[i], t->now_ns);
-		if (t->open[i].due_ns < due_ns)
-			due_ns = t->open[i].due_ns;
+		if (open_due(t, &t->open[i]) < due_ns)
+			due_ns = open_due(t, &t->open[i]);
 	}
 	t->due_ns = due_ns;
 }
@@ -587,9 +598,22 @@ static void count_call(struct trigger *t, const struct event *ev)
 	}
 }
 
+/* Each call that begins adds to those that its task has open. */
+static void count_below(struct trigger *t, const struct event *ev)
+{
+	const uint64_t task = event_task(ev->tid, ev->cpu);
+	struct open *open;
+
+	for (uint32_t at = 0; (open = open_next(t, task, &at));)
+		open->below_cnt++;
+}
+
 static int feed_call(struct trigger *t, const struct event *ev)
 {
 	struct open *open;
+
+	if (t->open_cnt && ev->kind == EVENT_ENTRY && netcost_is_known(t->ops.cost))
+		count_below(t, ev);
 
 	if (ev->func_id >= t->func_cnt)
 		return 0;

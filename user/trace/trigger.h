@@ -64,12 +64,13 @@ const char *trigger_wants(const struct trigger_cond *cond,
 			  bool (*exists)(void *ctx, const char *name), void *ctx);
 
 struct trigger;
+struct netcost;
 
 /* A trigger: the condition and, for a duration, the call that exceeds it. */
 struct trigger_hit {
 	const struct trigger_cond *cond;
 	uint64_t
-		time_ns; /* when it became true: when the call exceeded the limit or, if noticed only then, when it returned */
+		time_ns; /* when it became true: when the call, without what tracing added, exceeded the limit or, if noticed only then, when it returned */
 	uint64_t begin_ns; /* begin of a call that takes longer; else 0 */
 	uint32_t tid;
 	uint16_t func_id;
@@ -89,6 +90,8 @@ struct trigger_ops {
 	/* Whether a call passes: at the event of its entry or, with tests_result, of its exit. */
 	bool (*passes)(void *ctx, uint32_t cond_idx, const struct event *ev);
 	void *ctx;
+	const struct netcost *
+		cost; /* what a traced call adds to durations, once it is known; NULL: nothing does. Borrowed */
 };
 
 /*
