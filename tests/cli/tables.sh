@@ -138,7 +138,7 @@ done <<'END'
 check host,feature,available,needed,reason check
 list host,func,module,chosen,reason list -v -T tcp_v4_rcv -T tcp_v4_connect -N tcp_v4_connect
 list host,func,module,chosen,reason list --preset tcp-connect
-plan host,functions,module_functions,program_functions,attach,start_us,attach_us,detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,self_bytes,thread_bytes,datagram_calls,others_kept_pct list --plan -T tcp_v4_rcv
+plan host,functions,module_functions,program_functions,attach,start_us,attach_us,detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,self_bytes,thread_bytes,datagram_calls,others_kept_pct,held_up list --plan -T tcp_v4_rcv
 presets preset,description,starts list --presets
 events host,system,event,fields list -e skb:kfree_skb -e irq:*
 info file,host,begin,values,lost_ring_full,calls info REC/made-0.rec

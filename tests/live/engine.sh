@@ -243,6 +243,34 @@ test_background_takes_as_said()
 	fail "$told, the third time"
 }
 
+# Before 7.0 each function that is detached holds up those that are attached meanwhile.
+test_attaching_beside_detaching()
+{
+	rm -f /run/netfgraph-background # it is told once a day
+	set -f
+	# shellcheck disable=SC2086
+	begin_trace $many --max-funcs 100 --max-overhead 100 --attach pair
+	set +f
+	end_trace
+	said=$(sed -n 's/.* in the background (process [0-9]*, about \([0-9]*\) s).*/\1/p' err)
+	[ "${said:-0}" -ge 8 ] || skip 'this kernel detaches 100 functions in less than 8 s'
+	netfgraph list --plan -T tcp_v4_rcv >plan
+	cat plan
+	expect_line '^            an earlier netfgraph still detaches its functions, so attaching takes longer$' plan
+	set -f
+	# shellcheck disable=SC2086
+	netfgraph -o out2 $many --max-funcs 100 --max-overhead 100 --attach pair -- true 2>err2
+	status=$?
+	set +f
+	cat err2
+	[ $status -eq 0 ] || fail "exit status $status"
+	expect_line '^netfgraph: an earlier netfgraph still detaches its functions, so attaching takes longer$' err2
+	expect_line '^netfgraph: attaching 100 functions takes about [0-9]+ s$' err2
+	wait_for 120 is_gone || fail 'still attached after two minutes'
+	netfgraph list --plan -T tcp_v4_rcv >plan
+	expect_count 0 'earlier netfgraph' plan
+}
+
 # same_symbols COMMAND...: what ksymsame says, run by that. A program may have come or gone between the two ways.
 same_symbols()
 {
@@ -494,5 +522,5 @@ test_preset_sleep()
 
 run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module both_families sockets_of_modules \
 	preset_retransmit preset_listen_overflow preset_sleep starts_interrupted tiny_buffer background \
-	background_takes_as_said places named_like_another stack_is_watched -- symbols second_interrupt \
+	background_takes_as_said attaching_beside_detaching places named_like_another stack_is_watched -- symbols second_interrupt \
 	pingpong_loses_nothing output_before_detach

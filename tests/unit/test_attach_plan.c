@@ -274,6 +274,20 @@ TEST(programs_are_in_the_bill)
 }
 
 /* Where a link for both ends is not to be had, two links are, as long as the kernel counts what it keeps from them. */
+TEST(long_attaching_is_foretold)
+{
+	const uint64_t s = 1000000000;
+
+	CHECK(!attach_long_sec(0, 1000, s / 2)); /* too early */
+	CHECK(!attach_long_sec(20, 1000, s / 2));
+	CHECK(attach_long_sec(20, 1000, s) == 50);
+	CHECK(!attach_long_sec(200, 1000, s)); /* five seconds */
+	CHECK(attach_long_sec(100, 655, s * 11 / 4) == 18);
+	/* a slow one at the end */
+	CHECK(attach_long_sec(655, 655, s * 7) == 7);
+	CHECK(attach_long_sec(0, 655, s * 7) == 7);
+}
+
 TEST(kprobes_take_what_kprobe_cannot)
 {
 	CHECK(best("large kprobes addresses funcs=1000") == ATTACH_PAIR);

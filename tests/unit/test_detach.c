@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <arpa/inet.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
@@ -152,6 +154,57 @@ TEST(it_is_told_once_a_day)
 	CHECK(!unlink(path) && !symlink(other, path));
 	CHECK(!lutimes(path, (struct timeval[2]){ { 1, 0 }, { 1, 0 } }));
 	CHECK(detach_is_news(path) && stat(other, &st));
+	CHECK(!unlink(path) && !rmdir(dir));
+}
+
+#define LINGER_SEC 1
+
+/* A descriptor whose last close takes LINGER_SEC: of a connection with data that nobody reads. */
+static int slow_to_close(int peers[2])
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	const struct linger linger = { .l_onoff = 1, .l_linger = LINGER_SEC };
+	socklen_t len = sizeof(addr);
+	static const char bytes[65536];
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	peers[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(fd >= 0 && peers[0] >= 0 && !bind(peers[0], (struct sockaddr *)&addr, len));
+	CHECK(!listen(peers[0], 1) && !getsockname(peers[0], (struct sockaddr *)&addr, &len));
+	CHECK(!connect(fd, (struct sockaddr *)&addr, len));
+	peers[1] = accept4(peers[0], NULL, NULL, SOCK_CLOEXEC);
+	CHECK(peers[1] >= 0 && !setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	return fd;
+}
+
+TEST(others_see_that_it_detaches)
+{
+	char dir[] = "/tmp/nfg-test.XXXXXX";
+	char path[64], other[64];
+	uint64_t begin_ns;
+	int peers[2];
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/lock", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	CHECK(!detach_is_under_way(path)); /* there is no such file */
+	open_all();
+	CHECK(!fd_list_reserve(&links, 1));
+	fd_list_add(&links, slow_to_close(peers));
+	begin_ns = host_time_ns();
+	detach_all(&links, &progs,
+		   &(struct detach_config){
+			   .func_cnt = 1, .stop_cnt = &stop_cnt, .lock_path = path });
+	CHECK(host_time_ns() - begin_ns < WAIT_NS && detach_is_under_way(path));
+	while (detach_is_under_way(path))
+		usleep(10000);
+	CHECK(host_time_ns() - begin_ns >= LINGER_SEC * WAIT_NS);
+	close(peers[0]);
+	close(peers[1]);
+	/* what somebody put there is not opened */
+	CHECK(!unlink(path) && !symlink(other, path) && !detach_is_under_way(path));
 	CHECK(!unlink(path) && !rmdir(dir));
 }
 

@@ -124,9 +124,10 @@ TEST(plan_as_data)
 	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
 	plan.buffer_bytes = 1 << 20;
 	plan.self_bytes = 50 << 20;
+	plan.is_held_up = true;
 	strbuf_printf(
 		&want,
-		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,1048576,%u,52428800,0,28,14000,8400,47\n",
+		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,1048576,%u,52428800,0,28,14000,8400,47,true\n",
 		250000 * (1 + LIST_LOAD_TIMES) + 2 * cost->attach_us, 2 * cost->attach_us,
 		2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
@@ -145,7 +146,7 @@ TEST(data_has_a_header_in_csv_alone)
 		"host,func,module,source,chosen,reason\n"
 		"host,functions,module_functions,program_functions,attach,kprobe_functions,pair_functions,start_us,attach_us,"
 		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,self_bytes,thread_bytes,"
-		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct\n");
+		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct,held_up\n");
 	strbuf_release(&out);
 }
 
@@ -179,6 +180,12 @@ TEST(plan_counts_time_and_memory)
 		out.ptr,
 		"packets     28 calls for a datagram between two sockets of this host; a million cost 14.0 s of CPU time if traced, 8.4 s if not\n"
 		"others      keep 47 % of their speed if they do nothing but send such datagrams, until --max-overhead leaves functions out\n"));
+	CHECK(!strstr(out.ptr, "an earlier netfgraph"));
+	plan.is_held_up = true;
+	CHECK(!run("*"));
+	CHECK(strstr(
+		out.ptr,
+		"\n            an earlier netfgraph still detaches its functions, so attaching takes longer\nattach "));
 	plan_for(ATTACH_MULTI, &arch_x86_64, 7, 2, 1);
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "by          tracing_multi"));
@@ -216,7 +223,8 @@ TEST(plan_counts_pairs_beside_others)
 	plan_for(ATTACH_KPROBE, &arch_x86_64, 6, 12, 1);
 	shares.pair_option = "--filter";
 	shares.pair_cnt = 1; /* it begins the graph and has a filter */
-	strbuf_printf(&want, "web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47\n",
+	strbuf_printf(&want,
+		      "web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47,false\n",
 		      250000 * (1 + LIST_LOAD_TIMES) + pair->attach_us + kprobe->attach_us,
 		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
 		      pair->bytes + kprobe->bytes);

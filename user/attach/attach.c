@@ -251,10 +251,35 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, struct func 
 	return func_attach_as(at, obj, func, func_id);
 }
 
+/* Say how long attaching @cnt functions takes, once, also where nobody watches a progress line. Return: whether it was said. */
+static bool tell_long(size_t done_cnt, size_t cnt, uint64_t begin_ns)
+{
+	const uint64_t sec = attach_long_sec(done_cnt, cnt, host_time_ns() - begin_ns);
+
+	if (sec)
+		log_begin("attaching %zu functions takes about %" PRIu64 " s", cnt, sec);
+	return sec != 0;
+}
+
 /* Errors that would also occur with every other function: memory, descriptors, permission. */
 static bool is_fatal(int err)
 {
 	return multiset_is_fatal(err) || err == -EPERM;
+}
+
+/* Whether each_attach is to attach the function, with programs of its own. */
+static bool is_due(const struct func *func, bool only_progs)
+{
+	return !func->is_attached && (!only_progs || func->prog_id);
+}
+
+static size_t due_cnt(const struct functab *tab, size_t first, bool only_progs)
+{
+	size_t cnt = 0;
+
+	for (size_t i = first; i < tab->cnt; i++)
+		cnt += is_due(&tab->funcs[i], only_progs) && !tab->funcs[i].is_extra;
+	return cnt;
 }
 
 /* Attach each function from @first on that is not attached yet. @only_progs: those of BPF programs. */
@@ -262,6 +287,9 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		       size_t first, bool only_progs, const volatile int *stop_cnt)
 {
 	const uint64_t begin_ns = host_time_ns();
+	const size_t cnt = due_cnt(tab, first, only_progs);
+	size_t done_cnt = 0;
+	bool is_told = only_progs;
 
 	at->own_mode = only_progs                         ? obj->plan.progs
 		       : attach_is_shared(obj->plan.mode) ? obj->plan.fallback
@@ -270,7 +298,7 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		struct func *func = &tab->funcs[i];
 		int err;
 
-		if (func->is_attached || (only_progs && !func->prog_id))
+		if (!is_due(func, only_progs))
 			continue;
 		if (func->is_extra) { /* trampolines must not serve it */
 			refused(func, -EOPNOTSUPP);
@@ -278,6 +306,9 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		}
 		if (*stop_cnt)
 			return -EINTR;
+		if (!is_told)
+			is_told = tell_long(done_cnt, cnt, begin_ns);
+		done_cnt++;
 		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
 		at->own_links[i] = (uint32_t)at->links.cnt + 1;
 		err = func_attach(at, obj, func, (uint32_t)i);
@@ -716,6 +747,7 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 			   .expected_ns = own_detach_ns(at),
 			   .waits = waits,
 			   .stop_cnt = stop_cnt,
+			   .lock_path = DETACH_LOCK_PATH,
 		   });
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);

@@ -17,6 +17,11 @@
 /* Limit for attaching without confirmation by the user. */
 #define SINGLY_US_MAX 120000000u
 
+/* Attaching is long from here on, ... */
+#define LONG_NS 5000000000ull
+/* ... which is foretold after this time. */
+#define TELLING_NS 1000000000ull
+
 /* One function with members counts as much as so many others when they are attached. */
 #define MEMBER_SHARE    4
 
@@ -189,6 +194,15 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 		 is_shared && !shares->prog_cnt ? shares->pair_option : "",
 		 bill.singly_us / 60000000, bill.singly_us / cnt / 1000);
 	return true;
+}
+
+uint64_t attach_long_sec(size_t done_cnt, size_t cnt, uint64_t took_ns)
+{
+	const uint64_t all_ns = done_cnt ? took_ns / done_cnt * cnt : 0;
+
+	if (took_ns < TELLING_NS || (all_ns <= LONG_NS && took_ns <= LONG_NS))
+		return 0;
+	return ((all_ns > took_ns ? all_ns : took_ns) + 500000000) / 1000000000;
 }
 
 bool attach_takes_extras(const struct attach_want *want)

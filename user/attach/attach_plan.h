@@ -143,6 +143,12 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 			  char *out, size_t size);
 
 /*
+ * attach_long_sec - how many seconds it takes to attach @cnt functions one by one if @done_cnt took @took_ns, once that is known and
+ * worth saying: more than five. 0: not yet, or less.
+ */
+uint64_t attach_long_sec(size_t done_cnt, size_t cnt, uint64_t took_ns);
+
+/*
  * attach_is_fast - whether @want can be attached by shared links, so that the number of functions hardly matters.
  * @want->func_cnt counts only against attach_func_max.
  */

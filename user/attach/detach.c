@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -120,6 +121,29 @@ bool detach_is_news(const char *path)
 	return true;
 }
 
+/* Hold the lock of the file @path, but not without it: others are only told less. Return: what to close; or -1. */
+static int lock_hold(const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600)
+		      : -1;
+
+	if (fd >= 0)
+		flock(fd, LOCK_SH | LOCK_NB); /* somebody may be looking at it: then not */
+	return fd;
+}
+
+bool detach_is_under_way(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	bool is_taken;
+
+	if (fd < 0)
+		return false;
+	is_taken = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return is_taken;
+}
+
 static void say_background(const struct detach *dt)
 {
 	const uint64_t left = left_ns(dt);
@@ -188,11 +212,13 @@ static void let_go_of_terminal(void)
 		dup2(null_fd, fd);
 }
 
-static void work(struct fd_list *links, bool has_trampolines, int go_fd, int done_fd)
+static void work(const struct detach *dt, struct fd_list *links, int go_fd, int done_fd)
 {
 	char byte = 0;
+	int lock_fd;
 
 	let_go_of_terminal();
+	lock_fd = lock_hold(dt->config->lock_path);
 	signal(SIGPIPE, SIG_IGN);
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
@@ -201,7 +227,9 @@ static void work(struct fd_list *links, bool has_trampolines, int go_fd, int don
 		if (done_fd >= 0 && write(done_fd, &byte, 1) < 0)
 			done_fd = -1; /* the tracer has ended */
 	}
-	if (has_trampolines)
+	if (lock_fd >= 0)
+		close(lock_fd); /* what is left to wait for delays nobody */
+	if (dt->has_trampolines)
 		leave();
 	_exit(0);
 }
@@ -222,7 +250,7 @@ static int start(struct detach *dt, struct fd_list *links)
 	if (!dt->worker) {
 		close(go[1]);
 		close(done[0]);
-		work(links, dt->has_trampolines, go[0], done[1]);
+		work(dt, links, go[0], done[1]);
 	}
 	close(go[0]);
 	close(done[1]);
@@ -315,10 +343,12 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
 static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int go_fd)
 {
 	char byte;
+	int lock_fd;
 
 	if (fork())
 		_exit(0);
 	let_go_of_terminal();
+	lock_fd = lock_hold(DETACH_LOCK_PATH);
 	for (size_t i = 0; i < links->cnt; i++) {
 		if (links->fds[i] >= 0)
 			close(links->fds[i]); /* only the tracer keeps the other links open */
@@ -327,6 +357,8 @@ static void close_aside(const int *fds, size_t cnt, const struct fd_list *links,
 		;
 	for (size_t i = 0; i < cnt; i++)
 		close(fds[i]);
+	if (lock_fd >= 0)
+		close(lock_fd);
 	leave();
 	_exit(0);
 }

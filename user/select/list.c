@@ -85,6 +85,7 @@ struct list_cost {
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
 	uint64_t find_us;
 	uint64_t start_us; /* until the first row */
+	bool is_held_up;   /* see struct list_plan: all times are too low */
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* what a trace takes besides rings and programs */
@@ -163,6 +164,12 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		out,
 		" at most until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now; then programs are loaded and attached\n",
 		(double)cost->find_us / 1e6);
+	if (cost->is_held_up) {
+		plan_name(out, "");
+		strbuf_str(
+			out,
+			"an earlier netfgraph still detaches its functions, so attaching takes longer\n");
+	}
 	plan_time(out, "attach", cost->bill.attach_us);
 	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
 	plan_time(out, "detach", cost->bill.detach_us);
@@ -213,6 +220,7 @@ static const struct column plan_columns[] = {
 	{ "datagram_traced_ns", COST(forecast.traced_ns) },
 	{ "datagram_others_ns", COST(forecast.others_ns) },
 	{ "others_kept_pct", COST(forecast.kept_pct) },
+	{ "held_up", COST(is_held_up) },
 };
 
 static const struct table plan_table = TABLE("plan", plan_columns);
@@ -264,6 +272,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.pair_option = shares.pair_option,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
 		.find_us = find_us,
+		.is_held_up = plan->is_held_up,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,

@@ -11,6 +11,7 @@
 
 #include "attach/attach_plan.h"
 #include "attach/calibrate.h"
+#include "attach/detach.h"
 #include "base/arch.h"
 #include "base/child.h"
 #include "base/host.h"
@@ -846,10 +847,29 @@ static int measure_cost(struct session *ses)
 	return -EOPNOTSUPP;
 }
 
+/* Attaching that takes less is not worth a message, even if it takes several times as long. */
+#define EARLIER_MIN_US 1000000
+
+static void tell_earlier(const struct session *ses)
+{
+	const struct attach_shares shares =
+		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
+				   start_setup_cnt(ses->opts, &ses->functab));
+	unsigned int version[2];
+
+	host_kernel_version(version);
+	if (attach_bill_of(&shares, arch_host(), version).attach_us >= EARLIER_MIN_US &&
+	    detach_is_under_way(DETACH_LOCK_PATH))
+		log_warn(
+			"an earlier netfgraph still detaches its functions, so attaching takes longer");
+}
+
 static int attach(struct session *ses)
 {
-	int err = attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
+	int err;
 
+	tell_earlier(ses);
+	err = attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
 	if (!err && !bpfobj_needs_guard(&ses->bpfobj))
 		switches_detach_irqs(&ses->switches);
 	return err;
