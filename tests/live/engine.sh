@@ -106,6 +106,24 @@ test_tiny_buffer()
 		-- workload calls 20000
 }
 
+# Of a reader that does not run, a larger buffer is not the remedy.
+test_stopped()
+{
+	begin_trace --buffer-size 16K -T inet_getname
+	while [ ! -e over ]; do
+		workload calls 2000 >/dev/null
+	done &
+	sleep 1
+	kill -STOP $tracer
+	sleep 3
+	kill -CONT $tracer
+	sleep 1
+	touch over
+	end_trace
+	expect_line '^netfgraph: lost [0-9]+ events: ring full; ' err
+	expect_line '^netfgraph: netfgraph itself did not run for [2-5]\.[0-9] s meanwhile' err
+}
+
 # Flat out, 100 functions, two CPUs, default buffers.
 test_pingpong_loses_nothing()
 {
@@ -521,6 +539,6 @@ test_preset_sleep()
 }
 
 run_tests attach_pair attach_session attach_multi attach_kprobe attach_kprobes attach_module both_families sockets_of_modules \
-	preset_retransmit preset_listen_overflow preset_sleep starts_interrupted tiny_buffer background \
+	preset_retransmit preset_listen_overflow preset_sleep starts_interrupted tiny_buffer stopped background \
 	background_takes_as_said attaching_beside_detaching places named_like_another stack_is_watched -- symbols second_interrupt \
 	pingpong_loses_nothing output_before_detach

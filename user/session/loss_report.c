@@ -32,6 +32,15 @@ static void say_lost(const struct loss_counts *counts)
 	}
 }
 
+/* A larger buffer is no remedy then. */
+static void say_absence(const struct loss_report *report)
+{
+	if (report->counts.cnt[LOSS_RING_FULL] && report->absence.total_ns)
+		log_warn(
+			"netfgraph itself did not run for %.1f s meanwhile, and read no ring: it was stopped, waited for a disk, or had no CPU",
+			(double)report->absence.total_ns / 1e9);
+}
+
 /* An open call takes one of a link's hooks (struct rethook, up to 6.13). */
 static void say_why_missed(const struct loss_counts *counts, const struct loss_report_sources *from)
 {
@@ -238,6 +247,7 @@ void loss_report_say(struct loss_report *report, const struct loss_report_source
 	loss_report_count(report, from);
 	loss_report_missed(report, from);
 	say_lost(&report->counts);
+	say_absence(report);
 	say_why_missed(&report->counts, from);
 	say_missed_names(from);
 	say_torn(&stats->pairs);

@@ -20,6 +20,7 @@ struct loss_report {
 		graph_cnt; /* graphs that did not begin, or are not shown whole; packets without their number */
 	uint64_t next_look_ns; /* loss_report_look */
 	bool is_off;           /* kernel.ftrace_enabled was 0 at the last look */
+	struct absence absence;
 };
 
 /* The sources of the numbers. */

@@ -507,6 +507,7 @@ static bool session_is_over(struct session *ses, uint64_t deadline_ns)
 /* Trace until Ctrl-C, the command's end, --timeout, --max-size, or an error. */
 static int run_loop(struct session *ses)
 {
+	struct absence *absence = &ses->loss_report.absence;
 	uint64_t deadline_ns = UINT64_MAX;
 	int end_err;
 	int err = 0;
@@ -520,18 +521,21 @@ static int run_loop(struct session *ses)
 		unsigned int fill_pct;
 		size_t seen;
 
+		absence_look(absence, now_ns, host_cpu_time_ns());
 		taskscope_tick(ses->scope, &ses->bpfobj, now_ns);
 		/* other callers of read_rings attach or detach functions already, or come too late to leave any out */
 		ses->is_tracing = true;
 		err = read_rings(ses, now_ns, SLACK_NS, &seen);
 		ses->is_tracing = false;
 		loss_report_look(&ses->loss_report, now_ns);
+		absence_look(absence, host_time_ns(), host_cpu_time_ns());
 		if (!err)
 			err = govern(ses);
 		if (!err)
 			err = progwatch_tick(&ses->progwatch, now_ns);
 		if (!err)
 			err = follow_windows(ses);
+		absence_skip(absence, host_time_ns(), host_cpu_time_ns());
 		fill_pct = rings_fill_pct(&ses->bpfobj.rings);
 		if (ses->output.is_live && now_ns > FOLD_WAIT_NS)
 			pipeline_release(ses->pipeline, now_ns - FOLD_WAIT_NS);

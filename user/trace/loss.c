@@ -93,3 +93,22 @@ uint64_t loss_total(const struct loss_counts *counts)
 			cnt += counts->cnt[i];
 	return cnt;
 }
+
+/* A pass sleeps a hundredth of that. */
+#define ABSENCE_MIN_NS 1000000000ull
+
+void absence_look(struct absence *ab, uint64_t now_ns, uint64_t cpu_ns)
+{
+	const uint64_t away_ns = now_ns - ab->looked_ns;
+	const uint64_t own_ns = cpu_ns - ab->cpu_ns;
+
+	if (ab->looked_ns && away_ns > own_ns + ABSENCE_MIN_NS)
+		ab->total_ns += away_ns - own_ns;
+	absence_skip(ab, now_ns, cpu_ns);
+}
+
+void absence_skip(struct absence *ab, uint64_t now_ns, uint64_t cpu_ns)
+{
+	ab->looked_ns = now_ns;
+	ab->cpu_ns = cpu_ns;
+}

@@ -43,6 +43,22 @@ struct loss_words {
 /* loss_words - the words for @reason, below LOSS_CNT. */
 const struct loss_words *loss_words(enum loss_reason reason);
 
+/*
+ * When this process, which empties the rings, did not run: it was stopped, waited for a disk, or had no CPU. Zeroed: not begun. Time counts
+ * that passes between two looks without being spent in the process, if it is more than a second.
+ */
+struct absence {
+	uint64_t looked_ns; /* 0: not yet */
+	uint64_t cpu_ns;    /* spent in the process until then */
+	uint64_t total_ns;
+};
+
+/* absence_look - the clock is at @now_ns, and this process has spent @cpu_ns of CPU time. */
+void absence_look(struct absence *ab, uint64_t now_ns, uint64_t cpu_ns);
+
+/* absence_skip - the same after work that may have waited for the kernel: the time since the last look does not count. */
+void absence_skip(struct absence *ab, uint64_t now_ns, uint64_t cpu_ns);
+
 /* loss_total - the number of missing events over all reasons. */
 uint64_t loss_total(const struct loss_counts *counts);
 
