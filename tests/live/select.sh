@@ -336,10 +336,10 @@ test_plan()
 	cat out | tee /out/plan.txt
 	expect_line '^functions +[0-9]+, [0-9]+ of them in modules$' out
 	expect_line '^by +(fentry|fsession|kprobe.session|tracing_multi)' out
-	expect_line '^start +[0-9.]+ s at most until tracing begins: [0-9.]+ s to read this kernel' out
+	expect_line '^start +[0-9.]+ s at most until tracing begins: [0-9.]+ s to read this kernel .*, [0-9.]+ s at most to load programs, and attaching$' out
 	expect_line '^attach +[0-9.]+ s' out
 	expect_line '^detach +[0-9.]+ s' out
-	expect_line '^memory +[0-9.]+ MiB at most: [0-9]+ rings' out
+	expect_line '^memory +[0-9.]+ MiB at most for a trace: [0-9]+ rings .*; [0-9.]+ MiB for profile and latency$' out
 	case "$release $(grep '^by ' out)" in
 	6.*fentry*) expect_line 'waits for a grace period' out ;;
 	*) expect_no_line 'waits for a grace period' out ;;
@@ -398,7 +398,7 @@ test_forecast()
 {
 	netfgraph list --plan >out 2>err || fail "list: status $?"
 	cat out
-	expect_line '^packets +[12][0-9] calls for a datagram between two sockets of this host; a million cost [0-9.]+ s of CPU time if traced, [0-9.]+ s if not$' out
+	expect_line '^packets +[12][0-9] calls for a datagram between two sockets of this host; a million cost [0-9.]+ s of CPU time if traced, [0-9.]+ s if not, by how fast this CPU does arithmetic; ' out
 	expect_line '^others +keep [4-7][0-9] % of their speed if they do nothing but send such datagrams, ' out
 	expect_no_line 'callee-depth' out
 	netfgraph list --plan -T tcp_v4_connect >out 2>err || fail "list: status $?"

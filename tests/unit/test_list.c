@@ -163,22 +163,24 @@ TEST(plan_counts_time_and_memory)
 	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 12, 4);
 	plan.buffer_bytes = 1 << 20;
 	plan.self_bytes = 50 << 20;
+	plan.sums_bytes = 90 << 20;
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "functions   2, 0 of them in modules\n"));
 	CHECK(strstr(out.ptr, "by          fentry and fexit, two programs for each function\n"));
 	CHECK(strstr(
 		out.ptr,
-		" s at most until tracing begins: 0.2 s to read this kernel and to choose functions, "));
+		" s at most until tracing begins: 0.2 s to read this kernel and to choose functions, "
+		"as it took just now, 1.0 s at most to load programs, and attaching\n"));
 	CHECK(strstr(
 		out.ptr,
 		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
 	CHECK(strstr(
 		out.ptr,
-		"memory      54.0 MiB at most: 4 rings of 1.00 MiB, 0.0 MiB of programs, 50.0 MiB for what "
-		"is read of the kernel and for shared tables\n"));
+		"memory      54.0 MiB at most for a trace: 4 rings of 1.00 MiB, 0.0 MiB of programs, 50.0 MiB for what "
+		"is read of the kernel and for shared tables; 94.0 MiB for profile and latency\n"));
 	CHECK(strstr(
 		out.ptr,
-		"packets     28 calls for a datagram between two sockets of this host; a million cost 14.0 s of CPU time if traced, 8.4 s if not\n"
+		"packets     28 calls for a datagram between two sockets of this host; a million cost 14.0 s of CPU time if traced, 8.4 s if not, by how fast this CPU does arithmetic; an emulated one takes about five times as long\n"
 		"others      keep 47 % of their speed if they do nothing but send such datagrams, until --max-overhead leaves functions out\n"));
 	CHECK(!strstr(out.ptr, "an earlier netfgraph"));
 	plan.is_held_up = true;

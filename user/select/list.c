@@ -89,6 +89,7 @@ struct list_cost {
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* what a trace takes besides rings and programs */
+	uint64_t sums_bytes;   /* what a table takes instead */
 	uint64_t thread_bytes; /* that threads keep until they end */
 	struct forecast forecast;
 	size_t near_cnt; /* functions with FORECAST_NEAR_DEPTH as --callee-depth; 0: not asked ... */
@@ -121,11 +122,11 @@ static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 			"a datagram between two sockets of this host passes none of these functions\n");
 		return;
 	}
-	strbuf_printf(out,
-		      "%" PRIu32
-		      " calls for a datagram between two sockets of this host; a million cost "
-		      "%.1f s of CPU time if traced, %.1f s if not\n",
-		      all->call_cnt, all->traced_ns / 1e3, all->others_ns / 1e3);
+	strbuf_printf(
+		out,
+		"%" PRIu32 " calls for a datagram between two sockets of this host; a million cost "
+		"%.1f s of CPU time if traced, %.1f s if not, by how fast this CPU does arithmetic; an emulated one takes about five times as long\n",
+		all->call_cnt, all->traced_ns / 1e3, all->others_ns / 1e3);
 	plan_name(out, "others");
 	strbuf_printf(out,
 		      "keep %" PRIu32
@@ -142,6 +143,7 @@ static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 static void cost_print(struct strbuf *out, const struct list_cost *cost)
 {
 	const double program_bytes = (double)cost->bill.bytes;
+	const double other_bytes = (double)cost->buffer_bytes * cost->cpu_cnt + program_bytes;
 
 	plan_name(out, "functions");
 	strbuf_printf(out, "%zu, %zu of them in modules", cost->func_cnt, cost->module_func_cnt);
@@ -162,8 +164,8 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	plan_time(out, "start", cost->start_us);
 	strbuf_printf(
 		out,
-		" at most until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now; then programs are loaded and attached\n",
-		(double)cost->find_us / 1e6);
+		" at most until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now, %.1f s at most to load programs, and attaching\n",
+		(double)cost->find_us / 1e6, (double)cost->find_us * LIST_LOAD_TIMES / 1e6);
 	if (cost->is_held_up) {
 		plan_name(out, "");
 		strbuf_str(
@@ -181,13 +183,11 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 	plan_name(out, "memory");
 	strbuf_printf(
 		out,
-		"%.1f MiB at most: %" PRIu32
-		" rings of %.2f MiB, %.1f MiB of programs, %.1f MiB for what is read of the kernel and for shared tables\n",
-		((double)cost->buffer_bytes * cost->cpu_cnt + program_bytes +
-		 (double)cost->self_bytes) /
-			MIB,
-		cost->cpu_cnt, (double)cost->buffer_bytes / MIB, program_bytes / MIB,
-		(double)cost->self_bytes / MIB);
+		"%.1f MiB at most for a trace: %" PRIu32
+		" rings of %.2f MiB, %.1f MiB of programs, %.1f MiB for what is read of the kernel and for shared tables; %.1f MiB for profile and latency\n",
+		(other_bytes + (double)cost->self_bytes) / MIB, cost->cpu_cnt,
+		(double)cost->buffer_bytes / MIB, program_bytes / MIB,
+		(double)cost->self_bytes / MIB, (other_bytes + (double)cost->sums_bytes) / MIB);
 	forecast_print(out, cost);
 	if (!cost->thread_bytes)
 		return;
@@ -276,6 +276,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,
+		.sums_bytes = plan->sums_bytes,
 		.thread_bytes = shares.thread_bytes,
 		.forecast = plan->forecast(plan->ctx, tab),
 	};

@@ -37,6 +37,7 @@ struct list_plan {
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* the rest of a trace's memory, except functions' programs */
+	uint64_t sums_bytes;   /* the same of a table's */
 	bool is_held_up;       /* another trace detaches, which makes attaching slower */
 };
 

@@ -230,6 +230,14 @@ uint64_t plan_self_bytes(const struct opts *opts)
 	return bytes;
 }
 
+uint64_t plan_table_bytes(const struct opts *opts)
+{
+	struct opts table = *opts;
+
+	table.verb = VERB_PROFILE;
+	return plan_self_bytes(&table);
+}
+
 bool plan_smaller_rings_help(const struct opts *opts, uint32_t cpus, uint64_t left_bytes)
 {
 	const uint64_t least_bytes = plan_self_bytes(opts) + (uint64_t)cpus * BUFFER_MIN_BYTES;

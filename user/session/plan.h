@@ -67,6 +67,9 @@ int plan_point_fields(struct tracepoint_list *list, const struct facts *facts,
  */
 uint64_t plan_self_bytes(const struct opts *opts);
 
+/* plan_table_bytes - the same for a table of the same functions (profile, latency). */
+uint64_t plan_table_bytes(const struct opts *opts);
+
 /* plan_ring_bytes - the size of each CPU's ring. */
 uint64_t plan_ring_bytes(const struct opts *opts, uint32_t cpu_cnt);
 

@@ -209,6 +209,7 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 	srcline_running(config.srcline);
 	plan.buffer_bytes = plan_ring_bytes(opts, plan.cpu_cnt);
 	plan.self_bytes = plan_self_bytes(opts);
+	plan.sums_bytes = plan_table_bytes(opts);
 	plan.is_held_up = detach_is_under_way(DETACH_LOCK_PATH);
 	host_kernel_version(plan.kernel);
 	list_head(w, opts->list_plan);
