@@ -305,21 +305,38 @@ void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
 #define WALK_BYTES (32u << 10)
 #define FILES_MIN  100
 
+#define SIZE_TEXT  24
+
+/* @bytes as an option takes it: 256M. */
+static const char *size_text(char out[SIZE_TEXT], uint64_t bytes)
+{
+	static const char units[] = "KMG";
+	size_t unit = 0;
+
+	for (bytes /= 1024; units[unit + 1] && bytes % 1024 == 0; unit++)
+		bytes /= 1024;
+	snprintf(out, SIZE_TEXT, "%" PRIu64 "%c", bytes, units[unit]);
+	return out;
+}
+
 /* The largest power of two of records that fits in @bytes and in a map. */
 static uint32_t rec_cnt_for(const struct bpfobj *obj, uint64_t bytes)
 {
 	uint64_t most_bytes =
 		obj->plan.is_flat ? FLAT_MAX_BYTES / obj->config.want.cpu_cnt : ELEMENT_MAX_BYTES;
+	const bool is_cut = bytes > most_bytes;
 	uint32_t cnt = NFG_REC_CNT_MIN;
+	char asked[SIZE_TEXT];
+	char used[SIZE_TEXT];
 
-	if (bytes > most_bytes)
-		log_warn("--buffer-size: more than %" PRIu64
-			 "K for each CPU does not fit this kernel's maps",
-			 most_bytes >> 10);
-	else
+	if (!is_cut)
 		most_bytes = bytes;
 	while (cnt * 2ull * sizeof(struct nfg_rec) <= most_bytes)
 		cnt *= 2;
+	if (is_cut)
+		log_warn(
+			"--buffer-size: this kernel's maps have no room for %s for each CPU: %s is used",
+			size_text(asked, bytes), size_text(used, cnt * sizeof(struct nfg_rec)));
 	return cnt;
 }
 

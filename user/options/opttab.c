@@ -698,7 +698,7 @@ const struct opt_def opt_defs[] = {
 	  "tracing has not begun. A service manager is told by READY=1 at NOTIFY_SOCKET (Type=notify)." },
 	{ 0, "buffer-size", "SIZE", SIZE(buffer_bytes, BUFFER_MIN_BYTES, BUFFER_MAX_BYTES),
 	  SELECTS | OPT_LIVE_ONLY,
-	  "Buffer for each CPU, for example 256K or 4M, rounded down to a power of two. Default: 64K to 2M, by the "
+	  "Buffer for each CPU, for example 256K or 4M, rounded down to a power of two, and to what the kernel's maps have room for. Default: 64K to 2M, by the "
 	  "number of possible CPUs and the host's memory. Not used where the kernel sums up (profile, latency)." },
 	{ 0, "max-overhead", "PCT", NUMBER(overhead_pct, 1, 100), RECORDS,
 	  "How much of a CPU's time tracing may take, in percent: recorded calls, estimated from their number, and "
