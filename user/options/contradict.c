@@ -125,14 +125,35 @@ static const char *byopts_contradiction(struct opts *opts)
 	return keyopts_contradiction(opts);
 }
 
+/* They would be traced besides the functions of the stages, or without some of them. */
+static const char *live_stage_funcs(struct opts *opts)
+{
+	static char hint[160];
+
+	for (size_t i = 0; !opts->input_path && i < opts->trace_funcs.cnt; i++) {
+		if (*opts->trace_funcs.items[i] == '+')
+			continue;
+		snprintf(hint, sizeof(hint), "-T '+%.80s' adds it to them",
+			 opts->trace_funcs.items[i]);
+		opts->hint = hint;
+		return "--by stage has functions of its own, so -T takes +GLOB only";
+	}
+	return NULL;
+}
+
 static const char *stageopts_contradiction(struct opts *opts)
 {
+	const char *why;
+
 	if (opts->by != BY_STAGE)
 		return opts->verb == VERB_LATENCY && opts->follows
 			       ? "latency takes --track only with --by stage"
 			       : NULL;
 	if (opts->latency_funcs.cnt)
 		return "--by stage takes no functions: -T +GLOB adds some";
+	why = live_stage_funcs(opts);
+	if (why)
+		return why;
 	if (opts->graph_funcs.cnt || opts->presets.cnt)
 		return "--by stage has start functions of its own: --packet chooses packets";
 	if (!format_traits(opts->format)->is_of_facts)
