@@ -8,6 +8,15 @@
 
 /* 146 years: a clock plus two of them does not overflow. */
 #define DURATION_MAX_NS (UINT64_MAX / 4)
+#define DURATION_MAX_H  1281023
+
+_Static_assert(DURATION_MAX_NS / 3600000000000 == DURATION_MAX_H, "messages name it");
+
+#define TEXT_OF(number)  #number
+#define DURATION_TEXT(h) TEXT_OF(h) "h"
+
+static const char duration_too_large[] =
+	PARSE_TOO_LARGE " (the maximum is " DURATION_TEXT(DURATION_MAX_H) ")";
 
 static bool is_digit(char c)
 {
@@ -29,7 +38,7 @@ static const char *take_u64(const char **text, uint64_t *out)
 	for (; is_digit(*p); p++) {
 		if (__builtin_mul_overflow(value, 10, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
-			return "is too large";
+			return PARSE_TOO_LARGE;
 	}
 	*out = value;
 	*text = p;
@@ -46,9 +55,9 @@ const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ou
 	if (*text)
 		return "is not a whole number";
 	if (value < min)
-		return "is too small";
+		return PARSE_TOO_SMALL;
 	if (value > max)
-		return "is too large";
+		return PARSE_TOO_LARGE;
 	*out = value;
 	return NULL;
 }
@@ -81,7 +90,7 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 	const char *why = take_u64(&text, &whole);
 
 	if (why)
-		return why;
+		return strcmp(why, PARSE_TOO_LARGE) != 0 ? why : duration_too_large;
 	if (*text == '.' && is_digit(text[1])) {
 		for (point = ++text; is_digit(*text); text++)
 			;
@@ -92,16 +101,16 @@ const char *parse_duration(const char *text, uint64_t *out_ns)
 	if (!unit)
 		return "has an unknown unit (not ns, us, ms, s, m or h)";
 	if (__builtin_mul_overflow(whole, unit, &total))
-		return "is too large";
+		return duration_too_large;
 	for (part = unit; point && is_digit(*point); point++) {
 		part /= 10;
 		if (__builtin_add_overflow(total, (uint64_t)(*point - '0') * part, &total))
-			return "is too large";
+			return duration_too_large;
 	}
 	if (!total)
 		return "is zero";
 	if (total > DURATION_MAX_NS)
-		return "is too large";
+		return duration_too_large;
 	*out_ns = total;
 	return NULL;
 }
@@ -122,7 +131,7 @@ static const char *take_scaled(const char *text, uint64_t step, uint64_t *out)
 			return "has an unknown unit (not K, M or G)";
 		for (const char *unit = units; unit <= suffix; unit++) {
 			if (__builtin_mul_overflow(value, step, &value))
-				return "is too large";
+				return PARSE_TOO_LARGE;
 		}
 	}
 	*out = value;
@@ -142,7 +151,7 @@ const char *parse_count(const char *text, uint64_t *out_cnt)
 	if (why)
 		return why;
 	if (!cnt)
-		return "is too small";
+		return PARSE_TOO_SMALL;
 	*out_cnt = cnt;
 	return NULL;
 }

@@ -11,6 +11,10 @@
  * returns NULL, or the complaint that follows "'TEXT' ".
  */
 
+/* Complaints to which a caller that knows the limit adds it. */
+#define PARSE_TOO_LARGE "is too large"
+#define PARSE_TOO_SMALL "is too small"
+
 /* parse_u64 - decimal digits only, between @min and @max. */
 const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 

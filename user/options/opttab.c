@@ -47,13 +47,14 @@ static const char *optvalue_number(enum opt_type type, uint64_t min, uint64_t ma
 			    : type == OPT_COUNT ? parse_count(text, value)
 						: parse_u64(text, 0, UINT64_MAX, value);
 
-	if (wrong)
-		return wrong;
-	if (*value < min)
+	const bool is_large = wrong ? !strcmp(wrong, PARSE_TOO_LARGE) : max && *value > max;
+	const bool is_small = wrong ? !strcmp(wrong, PARSE_TOO_SMALL) : *value < min;
+
+	if (is_small)
 		return out_of_range(type, "small", "minimum", min);
-	if (max && *value > max)
-		return out_of_range(type, "large", "maximum", max);
-	return NULL;
+	if (is_large)
+		return out_of_range(type, "large", "maximum", max ? max : UINT64_MAX);
+	return wrong;
 }
 
 static const char *set_number(void *field, const struct opt_value *value, const char *text)

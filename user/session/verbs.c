@@ -98,13 +98,14 @@ static int first_byte(int fd)
 	return first;
 }
 
-/* A pipe that a shell made for <(...) can be opened twice; a named pipe might lose its writer. */
+/* A pipe that a shell made for <(...) can be opened twice, and so can /dev/null; a named pipe might lose its writer. */
 static bool may_open(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ||
-				    (S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
+	return !stat(path, &st) &&
+	       (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISCHR(st.st_mode) ||
+		(S_ISFIFO(st.st_mode) && !strncmp(path, "/dev/fd/", 8)));
 }
 
 /*
