@@ -310,10 +310,10 @@ test_members_of_all_kinds()
 		taskset 1 workload udp6 5 2>err
 	head -3 out
 	expect_count 5 ' udpv6_sendmsg\(sk.sk_v6_daddr=::1, sk.sk_family=AF_INET6, sk.sk_v6_daddr.in6_u.u6_addr8\[15\]=1\)' out
-	expect 2 wrong netfgraph -T udp_sendmsg -o out --show sk.sk_makr --timeout 1ms 2>err
+	expect 3 wrong netfgraph -T udp_sendmsg -o out --show sk.sk_makr --timeout 1ms 2>err
 	expect_line "^netfgraph: --show: struct sock has no member 'sk_makr'\$" err
 	expect_line '^hint: did you mean sk_mark[?]$' err
-	expect 2 'no argument' netfgraph -T udp_sendmsg -o out --show skb.len --timeout 1ms 2>err
+	expect 3 'no argument' netfgraph -T udp_sendmsg -o out --show skb.len --timeout 1ms 2>err
 	expect_line "^netfgraph: --show: none of the functions has an argument 'skb'" err
 }
 

@@ -301,14 +301,18 @@ static bool lacks_member(struct walk *w, struct text name)
 	char word[SUGGEST_NAME_BYTES];
 	struct suggest near;
 	const char *text;
+	bool is_near;
 
 	snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
 	suggest_begin(&near, word);
 	offer_members(w->btf, w->type, &near, NULL, 0);
 	text = suggest_text(&near);
-	snprintf(w->why, MEMBER_WHY, "%s %.60s has no member '%s'%s%s%s",
+	is_near = *text != '\0';
+	if (!*text)
+		text = "bpftool btf dump file /sys/kernel/btf/vmlinux format c";
+	snprintf(w->why, MEMBER_WHY, "%s %.60s has no member '%s'; %s %s%s",
 		 btf_is_union(w->type) ? "union" : "struct", walk_type_name(w, w->type), word,
-		 *text ? "; did you mean " : "", text, *text ? "?" : "");
+		 is_near ? "did you mean" : "its members:", text, is_near ? "?" : "");
 	return false;
 }
 

@@ -13,7 +13,7 @@ struct btf_type;
 
 #define MEMBER_STEP_MAX     6
 #define MEMBER_ADDRESS_MASK (-8) /* of member.bits_at */
-#define MEMBER_WHY          240  /* bytes for any complaint */
+#define MEMBER_WHY          320  /* bytes for any complaint */
 
 /*
  * How to read what a path names, from a pointer on: .MEMBER, ->MEMBER (the same), [INDEX], and :STRUCT, which tells the
@@ -39,7 +39,7 @@ struct member {
  *
  * @root_len: the bytes before @path that name the pointer; complaints include them. @is_direct: the verifier knows that
  * type, too.
- * @why: MEMBER_WHY bytes for what does not exist, with "; HINT" if there is one: names near it. Return: whether everything exists.
+ * @why: MEMBER_WHY bytes for what does not exist, with "; HINT" if there is one: names near it, or where all are. Return: whether everything exists.
  */
 bool member_resolve(struct member *out, const struct btf *btf, uint32_t type_id, struct text path,
 		    size_t root_len, bool is_direct, char *why);

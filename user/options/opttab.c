@@ -894,8 +894,8 @@ const struct exit_status_def exit_status_defs[] = {
 	  "The command line or a configuration file is wrong, or -o names the input file." },
 	{ VERDICT_NOTHING,
 	  "A -T or -G matches no function of this kernel or of the recording, or an -N or -g names no function of this "
-	  "kernel; or an -e matches no tracepoint; or --when names a function that is not traced, or --filter a name or a member that "
-	  "no function has, or that a start function lacks; or no function is left to trace; or with --packet, no function to start at; or "
+	  "kernel; or an -e matches no tracepoint; or --when names a function that is not traced, or --filter or --show a name or a member that "
+	  "no function has, or --filter one that a start function lacks; or no function is left to trace; or with --packet, no function to start at; or "
 	  "no call of FILE matches the options that select calls, or FILE is a directory, or a text or a trace.dat without a call; or explain found "
 	  "no slow call in FILE." },
 	{ VERDICT_LOSSES, "Events were lost and --strict was given." },

@@ -485,7 +485,7 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 		return 0;
 	if (*name->why) {
 		say_member("--show", NULL, name->why);
-		return VERDICT_USAGE;
+		return VERDICT_NOTHING;
 	}
 	log_error("--show: none of the functions has an argument '%.*s'", (int)name->name.len,
 		  name->name.ptr);
@@ -494,7 +494,7 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 		log_hint("did you mean %s?", near);
 	else
 		log_hint("--graph-opts args shows the names of arguments");
-	return VERDICT_USAGE;
+	return VERDICT_NOTHING;
 }
 
 /* A member of a function's argument is missing, or of all functions'. */
