@@ -225,6 +225,7 @@ test_full_disk_text()
 	expect 1 'a full disk' netfgraph -o full/out --max-overhead 100 -T unix_stream_sendmsg --timeout 30s 2>err
 	cat err
 	expect_count 1 "^netfgraph: cannot write to 'full/out': No space left on device$" err
+	expect_line '^netfgraph: so the trace ended, after [0-9.]+ s: what is called from then on is not in it$' err
 	expect_clean 'a full disk'
 	[ -z "$(tail -c 1 full/out)" ] || fail 'the last row is torn'
 	umount full

@@ -504,6 +504,17 @@ static bool session_is_over(struct session *ses, uint64_t deadline_ns)
 	return host_time_ns() >= deadline_ns;
 }
 
+/* Rows that could not be written end the trace. Of a reader that is gone or has stopped reading, its message says enough. */
+static void say_cut_short(const struct session *ses)
+{
+	const int err = ses->output.err;
+
+	if (err && err != -EPIPE && err != -ETIMEDOUT)
+		log_warn(
+			"so the trace ended, after %.1f s: what is called from then on is not in it",
+			(double)(ses->end_ns - ses->made.begin_mono_ns) / 1e9);
+}
+
 /* Trace until Ctrl-C, the command's end, --timeout, --max-size, or an error. */
 static int run_loop(struct session *ses)
 {
@@ -551,6 +562,8 @@ static int run_loop(struct session *ses)
 			rest(ses, fill_pct);
 	}
 	ses->end_ns = host_time_ns();
+	if (err)
+		say_cut_short(ses);
 	end_err = end_windows(ses);
 	err = err ? err : end_err;
 	if (!ses->loss_report.is_off)
