@@ -11,6 +11,7 @@
 #include "options/opttab.h"
 #include "select/list.h"
 #include "select/presets.h"
+#include "trace/loss.h"
 
 static const char man_synopsis[] = "[VERB] [OPTION...] [[--] COMMAND [ARG...]]";
 
@@ -787,15 +788,50 @@ static void topic_privileges(struct strbuf *out)
 	chapter(out, "PRIVILEGES");
 }
 
-static void topic_presets(struct strbuf *out)
+static void help_main_path(struct strbuf *out)
 {
-	list_presets(&(struct tablew){ .out = out }, &(struct str_list){ 0 });
-	strbuf_str(out, "\nwithout --preset, -T and -G:\n");
 	for (size_t i = 0; i < preset_main_path_cnt; i++) {
 		size_t begin = out->len;
 
 		strbuf_printf(out, "  %s", preset_main_path[i].title);
 		help_item(out, begin, preset_main_path[i].funcs);
+	}
+}
+
+static void topic_presets(struct strbuf *out)
+{
+	list_presets(&(struct tablew){ .out = out }, &(struct str_list){ 0 });
+	strbuf_str(out, "\nwithout --preset, -T and -G:\n");
+	help_main_path(out);
+}
+
+static void topic_default(struct strbuf *out)
+{
+	strbuf_str(out, "functions without -T, -G and --preset:\n");
+	help_main_path(out);
+	strbuf_char(out, '\n');
+	wrap(out,
+	     "Of these, those that the kernel has: 'netfgraph list' lists them. -T +GLOB adds functions, -N GLOB leaves "
+	     "some out, -T GLOB takes others instead. Defaults of options are with each option, and in configuration "
+	     "files (netfgraph help config).",
+	     0, 0);
+}
+
+static void topic_lost(struct strbuf *out)
+{
+	wrap(out,
+	     "'CPU:1 [LOST 17 EVENTS]' in a text stands where 17 entries and returns of calls on that CPU are missing, "
+	     "as in function_graph; [LOST EVENTS], where nobody knows how many. A call that was open there is shown "
+	     "without its duration, and one whose entry or return was among them in part, or not at all. Tables do not "
+	     "count it. With --strict, the exit status is 4. Standard error says at the end how many were lost, by "
+	     "reason:",
+	     0, 0);
+	for (enum loss_reason reason = 0; reason < LOSS_CNT; reason++) {
+		const struct loss_words *words = loss_words(reason);
+		const size_t begin = out->len;
+
+		strbuf_printf(out, "  %s %s", words->verb, words->many);
+		help_item(out, begin, words->live);
 	}
 }
 
@@ -832,6 +868,7 @@ static const struct {
 } other_topics[] = {
 	{ "format", topic_format },   { "filter", topic_filter },
 	{ "presets", topic_presets }, { "perf", topic_perf },
+	{ "default", topic_default }, { "lost", topic_lost },
 	{ "config", topic_config },   { "privileges", topic_privileges },
 	{ "status", help_statuses },  { "examples", help_examples },
 	{ "verbs", help_verbs },      { "all", help_all },

@@ -346,6 +346,18 @@ static int print_option(struct opts *opts, const char *word)
 	return pager_page(&text, NULL, false) ? VERDICT_FAILED : 0;
 }
 
+/* Print the topic that several words name together, such as "exit status". Return: whether there is one. */
+static bool joined_topic(struct opts *opts, char **words, int cnt)
+{
+	char name[48] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < cnt && len < sizeof(name); i++)
+		len += (size_t)snprintf(name + len, sizeof(name) - len, "%s%s", i ? "-" : "",
+					words[i]);
+	return len < sizeof(name) && foreign_text(FOREIGN_TOPIC, name) && !print_topic(opts, name);
+}
+
 /*
  * Options have no effect here, except --no-pager; the others name an option whose text is wanted. @argv: from the verb
  * on; @asks: help was the first word.
@@ -362,13 +374,15 @@ static int help(struct opts *opts, int argc, char **argv, bool asks)
 		if (asks && is_question(argv[i]))
 			return print_option(opts, argv[i]);
 	}
+	for (int i = 1; i < argc; i++)
+		opts->no_pager |= !strcmp(argv[i], "--no-pager");
 	if (at && at + 1 < argc) {
+		if (joined_topic(opts, argv + at, argc - at))
+			return 0;
 		log_error("help takes one topic, and '%s' is another", argv[at + 1]);
 		log_hint("netfgraph help lists the topics");
 		return VERDICT_USAGE;
 	}
-	for (int i = 1; i < argc; i++)
-		opts->no_pager |= !strcmp(argv[i], "--no-pager");
 	return print_topic(opts, at ? argv[at] : NULL);
 }
 
