@@ -87,6 +87,8 @@ usage_error 'info selects nothing' '--trace-funcs belongs to' info -T x y
 check 'info' 0 '^$' info "$recordings/made-0.rec"
 verify 'info has the options' grep -qx \
 	'options     netfgraph record -o web.rec -G tcp_v4_connect --graph-opts args,retval' "$dir/out"
+verify 'info counts what tracepoints saw apart' grep -qxE 'events +486: 243 calls and 243 returns of 4 tasks; 79 hits of 1 tracepoint' \
+	<("$PROGRAM" info tests/golden/keys/drops-7.2.rec 2>/dev/null)
 verify 'info has the host' grep -qx 'host        web1, Linux 6.1.0, x86_64, 2 CPUs' "$dir/out"
 verify 'info has the time' grep -qx 'begin       2001-09-09T01:46:40.000000Z' "$dir/out"
 verify 'info has the values' grep -qx 'values      args, retval' "$dir/out"

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "kernel/sleep.h"
 #include "options/graphopts.h"
 #include "report/report.h"
 #include "trace/trigger.h"
@@ -284,6 +285,24 @@ static int recinfo_put_funcs(const struct recinfo *info, enum profile_sort sort,
 	return 0;
 }
 
+/* What was recorded besides calls: tracepoints (-e), and sleeps, which are recorded as tracepoints are. */
+static void put_points(const struct recinfo *info, struct strbuf *out)
+{
+	const struct pointtab *points = recfile_reader_points(info->reader);
+	const uint64_t hit_cnt = info->point_cnt - info->sleep_cnt;
+	size_t kind_cnt = 0;
+
+	for (size_t i = 0; points && i < points->cnt; i++)
+		kind_cnt += !sleep_is_point(&points->points[i]);
+	if (hit_cnt)
+		strbuf_printf(out, "; %" PRIu64 " %s of %zu %s", hit_cnt,
+			      plural(hit_cnt, "hit", "hits"), kind_cnt,
+			      plural(kind_cnt, "tracepoint", "tracepoints"));
+	if (info->sleep_cnt)
+		strbuf_printf(out, "; %" PRIu64 " %s of sleeps", info->sleep_cnt,
+			      plural(info->sleep_cnt, "record", "records"));
+}
+
 int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t row_max,
 		 struct strbuf *out)
 {
@@ -296,17 +315,12 @@ int recinfo_text(const struct recinfo *info, enum profile_sort sort, uint32_t ro
 	put_when(info, out);
 	recinfo_put_values(info, out);
 	info_put_title(out, "events");
-	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s, %" PRIu64 " %s, of %u %s",
+	strbuf_printf(out, "%" PRIu64 ": %" PRIu64 " %s and %" PRIu64 " %s of %u %s",
 		      info->stats.event_cnt, info->entry_cnt,
 		      plural(info->entry_cnt, "call", "calls"), info->exit_cnt,
 		      plural(info->exit_cnt, "return", "returns"), info->task_cnt,
 		      plural(info->task_cnt, "task", "tasks"));
-	if (info->point_cnt) {
-		const size_t kind_cnt = recfile_reader_points(info->reader)->cnt;
-
-		strbuf_printf(out, "; %" PRIu64 " of %zu %s", info->point_cnt, kind_cnt,
-			      plural(kind_cnt, "tracepoint", "tracepoints"));
-	}
+	put_points(info, out);
 	strbuf_printf(out, "\n");
 	put_triggers(info, out);
 	put_losses(info, out);
@@ -521,6 +535,15 @@ static void recinfo_on_call(struct reading *rd, const struct event *ev)
 	}
 }
 
+static void recinfo_on_point(struct recinfo *info, const struct event *ev)
+{
+	const struct pointtab *points = recfile_reader_points(info->reader);
+
+	info->point_cnt++;
+	info->sleep_cnt +=
+		points && ev->func_id < points->cnt && sleep_is_point(&points->points[ev->func_id]);
+}
+
 static void on_event(struct reading *rd, const struct event *ev)
 {
 	struct report_stats *stats = &rd->info->stats;
@@ -530,7 +553,7 @@ static void on_event(struct reading *rd, const struct event *ev)
 	else if (ev->kind == EVENT_TORN)
 		stats->torn_cnt += ev->lost_cnt;
 	else if (ev->kind == EVENT_POINT)
-		rd->info->point_cnt++;
+		recinfo_on_point(rd->info, ev);
 	else if (event_is_call(ev))
 		recinfo_on_call(rd, ev);
 }

@@ -21,6 +21,7 @@ struct recinfo {
 	uint64_t entry_cnt;
 	uint64_t exit_cnt;
 	uint64_t point_cnt;               /* tracepoints */
+	uint64_t sleep_cnt;               /* of these, records of sleeps (--graph-opts sleep) */
 	struct recfile_trigger *triggers; /* why a flight recorder kept it */
 	size_t trigger_cnt;
 	size_t trigger_cap;
