@@ -394,6 +394,29 @@ TEST(whose_softirq_woke_it_is_said)
 		"-G f --tid 77 --slower-than 50100us FILE\n");
 }
 
+#define WOKEN_FROM(func)                                                                        \
+	"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=own_softirq waker_comm=server " \
+	"waker_pid=9 from=" func "+0x2/0x30 queued_us=0"
+
+/* A waker that does it from several places is named once. */
+TEST(one_waker_has_several_places)
+{
+	uint64_t at = put_usuals(1000, 40);
+
+	at = put_slow(at, 50000, WOKEN_FROM("tcp_rcv_established"));
+	at = put_slow(at, 50000, WOKEN_FROM("tcp_rcv_established"));
+	put_slow(at, 50000, WOKEN_FROM("tcp_data_queue"));
+	check_said(
+		false, true,
+		"3 of 43 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"What a slow call took longer, in the mean:\n"
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server, in its softirq, "
+		"from tcp_rcv_established (67 %), from tcp_data_queue (33 %); the most in 3 of 3\n"
+		"      0.0 us    0.0 %  2 smaller parts\n"
+		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.143000: netfgraph report "
+		"-G f --tid 77 --slower-than 50100us FILE\n");
+}
+
 #define DID(ran, queued, faults, asleep, longest, state_in)                      \
 	"waker_did: us=50000 ran_us=" ran " queued_us=" queued " faults=" faults \
 	" asleep_us=" asleep " longest_us=" longest " " state_in

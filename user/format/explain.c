@@ -82,7 +82,17 @@ static bool is_timer(const struct explain *ex, uint32_t from)
 	return name_is(ex, from, "hrtimer_wakeup") || name_is(ex, from, "process_timeout");
 }
 
-static void put_waker(struct explain *ex, const struct detail_key *detail)
+/* Whether only the place differs from which they woke it. */
+static bool is_same_waker(const struct explain *ex, const struct detail_key *a,
+			  const struct detail_key *b)
+{
+	return a->waker == b->waker && a->comm == b->comm && a->from != SLOWCALLS_NONE &&
+	       b->from != SLOWCALLS_NONE && !is_timer(ex, a->from);
+}
+
+/* @before: the detail that was put before this one; NULL: none. */
+static void put_waker(struct explain *ex, const struct detail_key *detail,
+		      const struct detail_key *before)
 {
 	const bool is_own = name_is(ex, detail->waker, "own_softirq");
 	const bool is_task = name_is(ex, detail->waker, "task");
@@ -91,6 +101,11 @@ static void put_waker(struct explain *ex, const struct detail_key *detail)
 		strbuf_str(ex->out, "a timer (");
 		put_name(ex, detail->from);
 		strbuf_char(ex->out, ')');
+		return;
+	}
+	if (before && is_same_waker(ex, before, detail)) {
+		strbuf_str(ex->out, "from ");
+		put_name(ex, detail->from);
 		return;
 	}
 	strbuf_str(ex->out, is_task ? "task " : is_own ? "" : "a ");
@@ -108,10 +123,11 @@ static void put_waker(struct explain *ex, const struct detail_key *detail)
 	}
 }
 
-static void put_one_detail(struct explain *ex, uint32_t kind, const struct detail_key *detail)
+static void put_one_detail(struct explain *ex, uint32_t kind, const struct detail_key *detail,
+			   const struct detail_key *before)
 {
 	if (kind == CAUSE_ASLEEP)
-		put_waker(ex, detail);
+		put_waker(ex, detail, before);
 	else if (kind == CAUSE_INTERRUPTED)
 		put_name(ex, detail->from);
 	else if (detail->comm == SLOWCALLS_NONE)
@@ -140,6 +156,7 @@ static void put_details(struct explain *ex, const struct cause *cause)
 									 : cause->sums.excess_ns;
 	unsigned int percents[CAUSE_DETAILS_MAX];
 	int64_t parts[CAUSE_DETAILS_MAX];
+	const struct detail_key *before = NULL;
 	uint32_t cnt = 0;
 
 	if (!explain_has_details(kind))
@@ -157,8 +174,11 @@ static void put_details(struct explain *ex, const struct cause *cause)
 	    slowcalls_detail(ex->sc, cause->details[0].key)->from == explain_key(ex, cause)->func)
 		return;
 	for (uint32_t i = 0; i < cnt; i++) {
+		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[i].key);
+
 		strbuf_str(ex->out, i ? ", " : words[kind]);
-		put_one_detail(ex, kind, slowcalls_detail(ex->sc, cause->details[i].key));
+		put_one_detail(ex, kind, detail, before);
+		before = detail;
 		if (parts[i] > all_ns / 20 * 19)
 			break;
 		strbuf_printf(ex->out, " (%u %%)", percents[i]);
@@ -305,7 +325,7 @@ static void put_cause_name(struct explain *ex, const struct cause *cause)
 		[CAUSE_ASLEEP] = "asleep in ",
 		[CAUSE_QUEUED] = "ready but not running",
 		[CAUSE_PREEMPTED] = "preempted",
-		[CAUSE_UNSEEN] = "without the CPU, why was not seen, in ",
+		[CAUSE_UNSEEN] = "off the CPU for an unseen reason, in ",
 		[CAUSE_INTERRUPTED] = "in interrupts: ",
 		[CAUSE_RUNNING] = "running in ",
 	};

@@ -105,7 +105,7 @@ static const struct rule {
 	  .in = OPENS,
 	  .outside = true,
 	  .words =
-		  "the answer came late, in an interrupt: from another host, or over a slow path" },
+		  "the answer came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = WRITES,
 	  .counter = "TcpExtTCPToZeroWindowAdv",
@@ -150,7 +150,8 @@ static const struct rule {
 	{ .kind = CAUSE_ASLEEP,
 	  .in = READS,
 	  .outside = true,
-	  .words = "it came late, in an interrupt: from another host, or over a slow path" },
+	  .words =
+		  "it came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "__skb_wait_for_more_packets",
 	  .from = TIMEOUT,
