@@ -510,7 +510,7 @@ static void put_unseen(struct strbuf *out, const struct recording *rec)
 		strbuf_printf(out, ", nor an event of its %s",
 			      plural(points->cnt, "tracepoint", "tracepoints"));
 	if (report_has_losses(rec->stats))
-		strbuf_str(out, ", unless among the lost events");
+		strbuf_str(out, ", as far as is known: events were lost");
 }
 
 /*

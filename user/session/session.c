@@ -860,7 +860,7 @@ static void put_conditions(struct strbuf *out, const struct session *ses)
 		strbuf_printf(out, "%s members that match --filter",
 			      opts->packet.insn_cnt ? ", and" : " with");
 	if (loss_report_has_losses(&ses->loss_report))
-		strbuf_str(out, ", unless among the lost events");
+		strbuf_str(out, ", as far as is known: events were lost");
 }
 
 /* Whether the tables have said already that nothing was called. */
