@@ -509,9 +509,10 @@ static int check_attached(struct attach *at, const struct bpfobj *obj, const str
 	const bool has_progs = obj->plan.progs != ATTACH_AUTO;
 
 	at->func_cnt = attached_cnt(tab);
-	log_info("attached %zu functions in %" PRIu64 " ms (%" PRIu64
+	log_info("attached %zu %s in %" PRIu64 " ms (%" PRIu64
 		 " in user space), %zu refused by the kernel",
-		 at->func_cnt, took_ns / 1000000, own_took_ns / 1000000,
+		 at->func_cnt, plural(at->func_cnt, "function", "functions"), took_ns / 1000000,
+		 own_took_ns / 1000000,
 		 tab->cnt - at->func_cnt - (has_progs ? 0 : functab_prog_cnt(tab)));
 	tell_gone_modules(tab);
 	if (at->func_cnt && !lacks_starts(obj, tab)) {
@@ -856,7 +857,8 @@ int points_attach(struct point_links *at, const struct bpfobj *obj,
 		return last_err;
 	}
 	if (points->cnt)
-		log_info("attached %zu tracepoints in %" PRIu64 " ms", at->links.cnt,
+		log_info("attached %zu %s in %" PRIu64 " ms", at->links.cnt,
+			 plural(at->links.cnt, "tracepoint", "tracepoints"),
 			 (host_time_ns() - begin_ns) / 1000000);
 	return 0;
 }

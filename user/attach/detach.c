@@ -154,8 +154,9 @@ static void say_background(const struct detach *dt)
 	if (left)
 		snprintf(about, sizeof(about), ", about %" PRIu64 " s", left_sec);
 	(detach_is_news(TOLD_PATH) ? log_warn : log_info)(
-		"detaching %zu functions continues in the background (process %d%s); --wait-detach waits for it",
-		dt->config->func_cnt, (int)dt->worker, about);
+		"detaching %zu %s continues in the background (process %d%s); --wait-detach waits for it",
+		dt->config->func_cnt, plural(dt->config->func_cnt, "function", "functions"),
+		(int)dt->worker, about);
 }
 
 /* Whether a descriptor refers to a file system: the output, or an input. */
@@ -330,7 +331,8 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
 	fd_list_close(progs); /* if the worker continues, it also has them open */
 	log_progress_done();
 	if (dt.done_cnt == dt.link_cnt)
-		log_info("detached %zu functions in %" PRIu64 " ms", config->func_cnt,
+		log_info("detached %zu %s in %" PRIu64 " ms", config->func_cnt,
+			 plural(config->func_cnt, "function", "functions"),
 			 (host_time_ns() - dt.begin_ns) / 1000000);
 	else
 		say_background(&dt);

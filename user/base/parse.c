@@ -172,7 +172,8 @@ const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct 
 			return "has a number that is too large";
 		if (VEC_RESERVE(list->items, list->cap, list->cnt + 1))
 			return "does not fit in memory";
-		list->items[list->cnt++] = value;
+		if (!num_list_has(list, value))
+			list->items[list->cnt++] = value;
 		if (!*text++)
 			return NULL;
 	}

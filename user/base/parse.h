@@ -33,7 +33,7 @@ struct num_list {
 	size_t cap;
 };
 
-/* parse_num_list - "1,5,9", each between @min and @max; added to @list (num_list_release frees). */
+/* parse_num_list - "1,5,9", each between @min and @max; added to @list (num_list_release frees), once. */
 const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct num_list *list);
 void num_list_release(struct num_list *list);
 bool num_list_has(const struct num_list *list, uint64_t number);

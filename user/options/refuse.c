@@ -64,6 +64,8 @@ static const struct foreign {
 	{ FOREIGN_MISPLACED, "diff/input", "diff takes both files itself: netfgraph diff A B" },
 	{ FOREIGN_MISPLACED, "report/sort report/callers report/callees report/rows",
 	  "netfgraph profile --input FILE prints tables" },
+	{ FOREIGN_MISPLACED, "record/json",
+	  "netfgraph report FILE --format json prints a recording as JSON" },
 	{ FOREIGN_MISPLACED, "any/json", "--format json prints JSON" },
 	{ FOREIGN_MISPLACED, "list/graph-depth",
 	  "--callee-depth {3} limits the functions that -G finds" },

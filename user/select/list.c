@@ -124,9 +124,10 @@ static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 	}
 	strbuf_printf(
 		out,
-		"%" PRIu32 " calls for a datagram between two sockets of this host; a million cost "
+		"%" PRIu32 " %s for a datagram between two sockets of this host; a million cost "
 		"%.1f s of CPU time if traced, %.1f s if not, by how fast this CPU does arithmetic; an emulated one takes about five times as long\n",
-		all->call_cnt, all->traced_ns / 1e3, all->others_ns / 1e3);
+		all->call_cnt, plural(all->call_cnt, "call", "calls"), all->traced_ns / 1e3,
+		all->others_ns / 1e3);
 	plan_name(out, "others");
 	strbuf_printf(out,
 		      "keep %" PRIu32
