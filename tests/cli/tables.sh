@@ -151,6 +151,7 @@ profile_by_flow flow,func,count,bytes profile --by flow --input tests/golden/key
 profile_by_device device,func,count,bytes profile --by device --input tests/golden/keys/drops-7.2.rec
 profile_by_caller caller,func,count,bytes profile --by caller --input tests/golden/keys/drops-7.2.rec
 profile_by_container container,cgroup,func,count,bytes profile --by container --input tests/golden/keys/drops-7.2.rec
+profile_by_reason_flow reason,place,flow,func,count,bytes profile --by reason,flow --input tests/golden/keys/drops-7.2.rec
 profile_by_program program,func,count,bytes profile --by program --input tests/golden/keys/drops-7.2.rec
 stages host,stage,packets,p50_ns,p90_ns,p99_ns,max_ns,first_seen,last_seen,not_told_apart latency --by stage --input tests/golden/stages/tcp-7.2.rec
 END
@@ -385,6 +386,26 @@ check 'drops of a text' 0 '' report "$drops" --graph-opts abstime,proc,args,reta
 check 'drops by reason of a text' 0 '^$' profile --by reason --input "$dir/drops.ftrace"
 verify 'it has the same calls' diff <(awk '/ sk_skb_reason_drop$/ { print $1, $6, $7 }' "$dir/out" | sort) \
 	<(awk '/ sk_skb_reason_drop$/ { print $1, $6, $7 }' "$dir/reasons" | sort)
+check 'drops by reason and flow' 0 '' profile -v --by reason,flow --input "$drops"
+verify 'what lacks the second key is said' grep -qx \
+	'netfgraph: 79 calls and tracepoints lack the addresses of a packet or a socket, and are counted all the same' "$dir/err"
+verify 'a flow has its drops' grep -qE '^ +4 .* 432  NO_SOCKET +udp_rcv\+0x452 +udp 127\.0\.0\.1:41910 > 127\.0\.0\.1:5001 +sk_skb_reason_drop$' "$dir/out"
+verify 'all drops are there' test "$(counted ' (sk_skb_reason_drop|skb:kfree_skb)$')" -eq "$(awk 'NR > 1 { n += $1 } END { print n }' "$dir/reasons")"
+verify 'a tracepoint has no flow' grep -qE ' NO_SOCKET +ip_rcv +- +skb:kfree_skb$' "$dir/out"
+cp "$dir/out" "$dir/pairs"
+check 'keys given one by one' 0 '' profile --by reason --by flow --input "$drops"
+verify 'are the same' cmp "$dir/out" "$dir/pairs"
+check 'keys in the other order' 0 '' profile --by flow,reason --input "$drops"
+verify 'have their columns in it' grep -qE ' FLOW +REASON +PLACE +FUNCTION$' "$dir/out"
+check 'metrics by container and reason' 0 '' profile --by container,reason --input "$drops" --format openmetrics
+verify 'a series has both keys' grep -qx 'netfgraph_calls{container="",cgroup="1",reason="NO_SOCKET",place="udp_rcv+0x452",func="sk_skb_reason_drop"} 7' "$dir/out"
+check 'no second key' 3 "^netfgraph: '.*': no call has the device of a packet, which --by program,device counts by\$" \
+	profile --by program,device --input tests/golden/stages/udp-7.2.rec
+usage_error 'three keys' "--by: 'reason,flow,device' makes more than two keys, and a table has at most two" profile --by reason,flow,device
+usage_error 'three keys one by one' "--by: 'device' makes more than two keys" profile --by reason --by flow --by device
+usage_error 'a key twice' "--by: 'flow,flow' names the key flow a second time" profile --by flow,flow
+usage_error 'functions and a key' "--by: 'flow' cannot be combined: function and stage stand alone" profile --by function --by flow
+usage_error 'an unknown second key' "--by: 'reason,flwo' names 'flwo', which is not one of reason, .*; did you mean flow" profile --by reason,flwo
 check 'calls by flow' 0 '^netfgraph: 79 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' \
 	profile --by flow --input "$drops"
 verify 'no other call lacks them' test "$(said '/\* kfree_skb: ')" -eq 79

@@ -16,7 +16,14 @@ static struct text_values values;
 
 static void begin(enum rowkey_by by, uint32_t row_max)
 {
-	const struct keytable_config config = { .by = by, .row_max = row_max };
+	const struct keytable_config config = { .keys = { { by }, 1 }, .row_max = row_max };
+
+	CHECK(!keytable_new(&kt, &config));
+}
+
+static void begin_pair(enum rowkey_by first, enum rowkey_by second)
+{
+	const struct keytable_config config = { .keys = { { first, second }, 2 }, .row_max = 100 };
 
 	CHECK(!keytable_new(&kt, &config));
 }
@@ -477,7 +484,7 @@ static void feed_place(uint64_t cgroup_id)
 
 TEST(a_task_has_a_cgroup_and_a_container)
 {
-	const struct keytable_config config = { .by = ROWKEY_CONTAINER,
+	const struct keytable_config config = { .keys = { { ROWKEY_CONTAINER }, 1 },
 						.row_max = 100,
 						.cgroup = name_cgroup };
 
@@ -502,4 +509,113 @@ TEST(a_label_comes_once)
 	CHECK(!keytable_put_metrics(kt, &view, (struct metrics_label){ "cgroup", "/x" }, &out));
 	CHECK(strstr(strbuf_cstr(&out),
 		     "netfgraph_calls{container=\"\",cgroup=\"7\",func=\"ip_rcv\"} 1\n"));
+}
+
+static void feed_drop(const char *reason, const struct nfg_packet *packet)
+{
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, "kfree_skb_reason");
+	const struct value value = word("reason", reason);
+
+	row.packet = packet;
+	row.args = &value;
+	row.arg_cnt = 1;
+	CHECK(!keytable_row(kt, &row));
+}
+
+/* A drop counts even if the other key is unknown; a packet that is not dropped does not. */
+TEST(drops_by_reason_and_flow)
+{
+	const struct nfg_packet there =
+		packet(IPPROTO_UDP, "10.0.0.9", 4242, "10.0.0.2", 53, false);
+	const struct nfg_packet back = packet(IPPROTO_UDP, "10.0.0.2", 53, "10.0.0.9", 4242, false);
+
+	begin_pair(ROWKEY_REASON, ROWKEY_FLOW);
+	feed_drop("SKB_DROP_REASON_NO_SOCKET", &there);
+	feed_drop("SKB_DROP_REASON_NO_SOCKET", &back);
+	feed_drop("SKB_DROP_REASON_UDP_CSUM", &there);
+	feed_drop("SKB_DROP_REASON_UDP_CSUM", NULL);
+	feed_packet("ip_rcv", &there, 100);
+	CHECK_STR(
+		rows_by(PROFILE_BY_COUNT, 0),
+		",,,NO_SOCKET,,udp 10.0.0.9:4242 > 10.0.0.2:53,kfree_skb_reason,,2,200,100,100,100,100,\n"
+		",,,UDP_CSUM,,,kfree_skb_reason,,1,100,100,100,100,100,\n"
+		",,,UDP_CSUM,,udp 10.0.0.9:4242 > 10.0.0.2:53,kfree_skb_reason,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->counted_cnt == 4 && keytable_stats(kt)->keyless_cnt == 1);
+	CHECK(!keytable_stats(kt)->lacking_cnts[0] && keytable_stats(kt)->lacking_cnts[1] == 1);
+}
+
+TEST(columns_are_in_the_order_of_the_keys)
+{
+	const struct nfg_packet p = packet(IPPROTO_UDP, "10.0.0.9", 4242, "10.0.0.2", 53, false);
+	struct tablew w = { .out = &out, .form = TABLE_CSV };
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT };
+
+	begin_pair(ROWKEY_FLOW, ROWKEY_REASON);
+	feed(ROW_LEAF, 0, "kfree_skb", "skb=0x8");
+	feed_drop("SKB_DROP_REASON_NO_SOCKET", &p);
+	keytable_finish(kt);
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK_STR(
+		strbuf_cstr(&out),
+		"host,begin,end,flow,reason,place,func,module,count,total_ns,avg_ns,p50_ns,p99_ns,max_ns,"
+		"bytes\n"
+		",,,,,,kfree_skb,,1,100,100,100,100,100,\n"
+		",,,udp 10.0.0.9:4242 > 10.0.0.2:53,NO_SOCKET,,kfree_skb_reason,,1,100,100,100,100,100,"
+		"\n");
+	strbuf_reset(&out);
+	w = (struct tablew){ .out = &out, .form = TABLE_JSON };
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK(strstr(strbuf_cstr(&out), "\"table\":\"profile_by_flow_reason\""));
+	CHECK(strstr(strbuf_cstr(&out), "\"flow\":null,\"reason\":null"));
+	strbuf_reset(&out);
+	w = (struct tablew){ .out = &out };
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "  FLOW                             REASON     PLACE  FUNCTION\n"));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "  -                                -          -      kfree_skb\n"));
+}
+
+/* Without drops either key is enough. */
+TEST(calls_by_device_and_flow)
+{
+	struct nfg_packet p = packet(IPPROTO_UDP, "10.0.0.9", 4242, "10.0.0.2", 53, false);
+	const struct nfg_packet nowhere = p;
+	struct nfg_packet arp = { .dev = "eth0" };
+
+	begin_pair(ROWKEY_DEVICE, ROWKEY_FLOW);
+	memcpy(p.dev, "eth1", 5);
+	feed_packet("ip_rcv", &p, 100);
+	feed_packet("ip_rcv", &nowhere, 100);
+	feed_packet("arp_rcv", &arp, 100);
+	feed_packet("ip_rcv", NULL, 100);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,,udp 10.0.0.9:4242 > 10.0.0.2:53,ip_rcv,,1,100,100,100,100,100,100\n"
+		  ",,,eth0,,arp_rcv,,1,100,100,100,100,100,100\n"
+		  ",,,eth1,udp 10.0.0.9:4242 > 10.0.0.2:53,ip_rcv,,1,100,100,100,100,100,100\n");
+	CHECK(keytable_stats(kt)->keyless_cnt == 1 && keytable_stats(kt)->lacking_cnts[0] == 1);
+	CHECK(keytable_stats(kt)->lacking_cnts[1] == 1);
+}
+
+TEST(series_have_both_keys)
+{
+	const struct nfg_packet p = packet(IPPROTO_UDP, "10.0.0.9", 4242, "10.0.0.2", 53, false);
+	const struct keytable_config config = { .keys = { { ROWKEY_CONTAINER, ROWKEY_FLOW }, 2 },
+						.row_max = 1,
+						.cgroup = name_cgroup };
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT, .row_max = 100 };
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, "ip_rcv");
+
+	CHECK(!keytable_new(&kt, &config));
+	row.place.cgroup_id = 7;
+	row.packet = &p;
+	CHECK(!keytable_row(kt, &row));
+	feed_place(9);
+	keytable_finish(kt);
+	CHECK(!keytable_put_metrics(kt, &view, (struct metrics_label){ "pod", "web" }, &out));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "netfgraph_calls{container=\"web\",cgroup=\"/system.slice/docker-3f2a.scope\","
+		     "flow=\"udp 10.0.0.9:4242 > 10.0.0.2:53\",func=\"ip_rcv\",pod=\"web\"} 1\n"));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "netfgraph_calls{container=\"(other)\",cgroup=\"\",flow=\"\",func="));
 }

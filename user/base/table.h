@@ -78,7 +78,7 @@ struct table {
 		name, 1, columns, sizeof(columns) / sizeof((columns)[0]) \
 	}
 
-#define TABLE_TEXT_MAX 8 /* columns that tablew_measure knows */
+#define TABLE_TEXT_MAX 10 /* columns that tablew_measure knows */
 
 /* A table being written. The caller sets the first three, and zeroes the rest. */
 struct tablew {

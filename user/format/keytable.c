@@ -12,8 +12,12 @@
 #include "format/calltree.h"
 #include "format/flow.h"
 
-/* What tells a row of the table from others: the key's parts, the function and its module. */
-#define ID_CNT (ROWKEY_PART_CNT + 2)
+#define PART_CNT (ROWKEYS_MAX * ROWKEY_PART_CNT)
+
+/* What tells a row of the table from others: the parts of its keys, the function and its module. */
+#define ID_FUNC   PART_CNT
+#define ID_MODULE (PART_CNT + 1)
+#define ID_CNT    (PART_CNT + 2)
 
 struct id {
 	struct text texts[ID_CNT];
@@ -166,34 +170,58 @@ static struct text dropping_func(const struct calltask *task, uint32_t depth)
 	return (struct text){ 0 };
 }
 
+/* Whether to count a row with these keys. With reasons, only drops count, which the other key says nothing of. */
+static bool is_counted(const struct rowkeys *keys, const bool *has)
+{
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		if (keys->by[i] == ROWKEY_REASON)
+			return has[i];
+	}
+	return has[0] || has[1];
+}
+
+/* Set all parts of @id that a key has; @key must last as long. */
+static void id_take_key(struct text *parts, enum rowkey_by by, const struct rowkey *key)
+{
+	for (int i = 0; i < ROWKEY_PART_CNT; i++)
+		parts[i] = key->parts[i];
+	if (by == ROWKEY_FLOW)
+		parts[0] = (struct text){ (const char *)&key->flow, sizeof(key->flow) };
+	if (by == ROWKEY_CONTAINER)
+		parts[0] = (struct text){ (const char *)&key->cgroup_id, sizeof(key->cgroup_id) };
+}
+
 /* The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. */
 static uint32_t current_entry(struct keytable *kt, const struct calltask *task, uint32_t depth)
 {
+	const struct rowkeys *keys = &kt->config.keys;
 	const struct row *row = kt->row;
-	struct rowkey key;
-	struct id id;
+	struct rowkey found[ROWKEYS_MAX];
+	bool has[ROWKEYS_MAX] = { false };
+	struct id id = { 0 };
 
-	if (!rowkey_of(&key, kt->config.by, row, task->comm)) {
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		has[i] = rowkey_of(&found[i], keys->by[i], row, task->comm);
+		if (has[i] && keys->by[i] == ROWKEY_REASON && !found[i].parts[1].len)
+			found[i].parts[1] = dropping_func(task, depth);
+		if (has[i])
+			id_take_key(&id.texts[i * ROWKEY_PART_CNT], keys->by[i], &found[i]);
+	}
+	if (!is_counted(keys, has)) {
 		kt->stats.keyless_cnt++;
 		return NO_ENTRY;
 	}
-	if (kt->config.by == ROWKEY_REASON && !key.parts[1].len)
-		key.parts[1] = dropping_func(task, depth);
-	for (int i = 0; i < ROWKEY_PART_CNT; i++)
-		id.texts[i] = key.parts[i];
-	if (kt->config.by == ROWKEY_FLOW)
-		id.texts[0] = (struct text){ (const char *)&key.flow, sizeof(key.flow) };
-	if (kt->config.by == ROWKEY_CONTAINER)
-		id.texts[0] = (struct text){ (const char *)&key.cgroup_id, sizeof(key.cgroup_id) };
-	id.texts[ROWKEY_PART_CNT] = row->name;
-	id.texts[ROWKEY_PART_CNT + 1] = row->module;
+	for (uint32_t i = 0; i < keys->cnt; i++)
+		kt->stats.lacking_cnts[i] += !has[i];
+	id.texts[ID_FUNC] = row->name;
+	id.texts[ID_MODULE] = row->module;
 	if (row->kind == ROW_POINT) {
 		strbuf_reset(&kt->point);
 		strbuf_add(&kt->point, row->module.ptr, row->module.len);
 		strbuf_str(&kt->point, row->module.len ? ":" : "");
 		strbuf_add(&kt->point, row->name.ptr, row->name.len);
-		id.texts[ROWKEY_PART_CNT] = (struct text){ kt->point.ptr, kt->point.len };
-		id.texts[ROWKEY_PART_CNT + 1] = (struct text){ 0 };
+		id.texts[ID_FUNC] = (struct text){ kt->point.ptr, kt->point.len };
+		id.texts[ID_MODULE] = (struct text){ 0 };
 	}
 	return entry_nr(kt, &id);
 }
@@ -217,7 +245,9 @@ static bool frees_many(const struct callsym *sym)
 static bool is_same_drop(const struct keytable *kt, const struct calltask *task,
 			 const struct call *call)
 {
-	for (uint32_t i = call->depth; kt->config.by == ROWKEY_REASON && i-- > 0;) {
+	if (!rowkeys_has(&kt->config.keys, ROWKEY_REASON))
+		return false;
+	for (uint32_t i = call->depth; i-- > 0;) {
 		if (task->calls[i].user != NO_ENTRY && !frees_many(task->calls[i].sym))
 			return true;
 	}
@@ -416,10 +446,10 @@ struct key_row {
 	uint64_t max_ns;
 	uint64_t byte_cnt;
 	uint64_t sized_cnt;
-	struct text parts[ROWKEY_PART_CNT];
+	struct text parts[PART_CNT];
 	struct text func; /* of a tracepoint: SYSTEM:NAME */
 	struct text module;
-	char bytes[160]; /* of a flow, or of the number of a cgroup */
+	char bytes[ROWKEYS_MAX][160]; /* of a flow, or of the number of a cgroup */
 };
 
 /* The sums in the row's columns by which it can be sorted, and their names in metrics. */
@@ -446,31 +476,52 @@ bool keytable_sorts(enum profile_sort sort)
 	return false;
 }
 
-static void put_flow(struct key_row *row, struct text id)
+/* The parts of key number @nr, from the bytes that its entry has. */
+static void put_flow(struct key_row *row, uint32_t nr, struct text id)
 {
 	struct nfg_packet flow;
 	struct strbuf text = { 0 };
 
 	memcpy(&flow, id.ptr, sizeof(flow));
 	flow_put_ends(&text, &flow);
-	if (text.len <= sizeof(row->bytes))
-		row->parts[0] = text_keep(row->bytes, (struct text){ text.ptr, text.len });
+	if (text.len <= sizeof(row->bytes[nr]))
+		row->parts[nr * ROWKEY_PART_CNT] =
+			text_keep(row->bytes[nr], (struct text){ text.ptr, text.len });
 	strbuf_release(&text);
 }
 
 /* A cgroup without a name has its number. */
-static void put_cgroup(const struct keytable *kt, struct key_row *row, struct text id)
+static void put_cgroup(const struct keytable *kt, struct key_row *row, uint32_t nr, struct text id)
 {
+	struct text *container = &row->parts[nr * ROWKEY_PART_CNT];
+	struct text *path = container + 1;
 	uint64_t number;
 
 	memcpy(&number, id.ptr, sizeof(number));
-	row->parts[0] = row->parts[1] = (struct text){ 0 };
+	*container = *path = (struct text){ 0 };
 	if (kt->config.cgroup)
-		kt->config.cgroup(kt->config.ctx, number, &row->parts[1], &row->parts[0]);
-	if (row->parts[1].len)
+		kt->config.cgroup(kt->config.ctx, number, path, container);
+	if (path->len)
 		return;
-	snprintf(row->bytes, sizeof(row->bytes), "%" PRIu64, number);
-	row->parts[1] = text_from(row->bytes);
+	snprintf(row->bytes[nr], sizeof(row->bytes[nr]), "%" PRIu64, number);
+	*path = text_from(row->bytes[nr]);
+}
+
+static void put_parts(const struct keytable *kt, const struct entry *entry, struct key_row *row)
+{
+	const struct rowkeys *keys = &kt->config.keys;
+
+	memcpy(row->parts, entry->id.texts, sizeof(row->parts));
+	for (uint32_t i = 0; i < keys->cnt && entry != &kt->other; i++) {
+		const struct text id = entry->id.texts[i * ROWKEY_PART_CNT];
+
+		if (!id.len)
+			continue;
+		if (keys->by[i] == ROWKEY_FLOW)
+			put_flow(row, i, id);
+		else if (keys->by[i] == ROWKEY_CONTAINER)
+			put_cgroup(kt, row, i, id);
+	}
 }
 
 static void row_fill(const struct keytable *kt, const struct entry *entry,
@@ -491,14 +542,10 @@ static void row_fill(const struct keytable *kt, const struct entry *entry,
 		.max_ns = hist->max,
 		.byte_cnt = entry->byte_cnt,
 		.sized_cnt = entry->sized_cnt,
-		.parts = { entry->id.texts[0], entry->id.texts[1] },
-		.func = entry->id.texts[ROWKEY_PART_CNT],
-		.module = entry->id.texts[ROWKEY_PART_CNT + 1],
+		.func = entry->id.texts[ID_FUNC],
+		.module = entry->id.texts[ID_MODULE],
 	};
-	if (kt->config.by == ROWKEY_FLOW && entry != &kt->other)
-		put_flow(row, entry->id.texts[0]);
-	else if (kt->config.by == ROWKEY_CONTAINER && entry != &kt->other)
-		put_cgroup(kt, row, entry->id.texts[0]);
+	put_parts(kt, entry, row);
 }
 
 static uint64_t number_at(const struct key_row *row, size_t offset)
@@ -516,7 +563,7 @@ static int row_order(const void *a, const void *b, void *ctx)
 
 	if (number_at(ra, offset) != number_at(rb, offset))
 		return number_at(ra, offset) > number_at(rb, offset) ? -1 : 1;
-	for (int i = 0; i < ROWKEY_PART_CNT && !diff; i++)
+	for (int i = 0; i < PART_CNT && !diff; i++)
 		diff = text_compare(ra->parts[i], rb->parts[i]);
 	diff = diff ? diff : text_compare(ra->func, rb->func);
 	return diff ? diff : text_compare(ra->module, rb->module);
@@ -597,15 +644,14 @@ static const struct column last_columns[] = {
 
 static const struct column func_column = { .title = "FUNCTION", .put = func_put };
 
-#define COLUMN_CNT_MAX \
-	(ARRAY_SIZE(first_columns) + 2 * ROWKEY_PART_CNT + ARRAY_SIZE(last_columns) + 1)
+#define COLUMN_CNT_MAX (ARRAY_SIZE(first_columns) + 2 * PART_CNT + ARRAY_SIZE(last_columns) + 1)
 
 /* A table of what it is counted by. */
 struct key_columns {
 	struct table table;
 	struct column columns[COLUMN_CNT_MAX];
-	char name[32];
-	char titles[ROWKEY_PART_CNT][16];
+	char name[64];
+	char titles[PART_CNT][16];
 };
 
 static void columns_add(struct key_columns *to, const struct column *columns, size_t cnt)
@@ -621,25 +667,47 @@ static struct column part_column(int part)
 					  (size_t)part * sizeof(struct text) };
 }
 
+/* The name of part @part of all keys; NULL: its key does not have it. */
+static const char *part_name(const struct rowkeys *keys, int part)
+{
+	const uint32_t nr = (uint32_t)part / ROWKEY_PART_CNT;
+
+	return nr < keys->cnt ? rowkey_part_name(keys->by[nr], part % ROWKEY_PART_CNT) : NULL;
+}
+
+static void name_make(struct key_columns *to, const struct rowkeys *keys)
+{
+	struct strbuf name = { 0 };
+
+	strbuf_str(&name, "profile_by_");
+	rowkeys_put_name(&name, keys, '_');
+	snprintf(to->name, sizeof(to->name), "%s", strbuf_cstr(&name));
+	strbuf_release(&name);
+}
+
 /* In data the parts come before the numbers, in text behind. */
-static void columns_make(struct key_columns *to, enum rowkey_by by)
+static void columns_make(struct key_columns *to, const struct rowkeys *keys)
 {
 	*to = (struct key_columns){ 0 };
-	snprintf(to->name, sizeof(to->name), "profile_by_%s", rowkey_name(by));
+	name_make(to, keys);
 	to->table = (struct table){ .name = to->name, .schema = 1, .columns = to->columns };
 	columns_add(to, first_columns, ARRAY_SIZE(first_columns));
-	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
+	for (int i = 0; i < PART_CNT; i++) {
 		struct column column = part_column(i);
 
-		column.key = rowkey_part_name(by, i);
-		columns_add(to, &column, 1);
+		column.key = part_name(keys, i);
+		if (column.key)
+			columns_add(to, &column, 1);
 	}
 	columns_add(to, last_columns, ARRAY_SIZE(last_columns));
-	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
+	for (int i = 0; i < PART_CNT; i++) {
 		struct column column = part_column(i);
+		const char *name = part_name(keys, i);
 
-		for (size_t k = 0; rowkey_part_name(by, i)[k]; k++)
-			to->titles[i][k] = (char)(rowkey_part_name(by, i)[k] - 'a' + 'A');
+		for (size_t k = 0; name && name[k]; k++)
+			to->titles[i][k] = (char)(name[k] - 'a' + 'A');
+		if (!name)
+			continue;
 		column.title = to->titles[i];
 		column.needs = offsetof(struct key_row, call_cnt); /* unknown: - */
 		columns_add(to, &column, 1);
@@ -654,7 +722,7 @@ int keytable_put(const struct keytable *kt, const struct keytable_view *view, st
 	int err = rows_begin(&rows, kt, view);
 	size_t cnt = view->row_max && view->row_max < rows.cnt ? view->row_max : rows.cnt;
 
-	columns_make(&columns, kt->config.by);
+	columns_make(&columns, &kt->config.keys);
 	for (size_t i = 0; !err && i < cnt; i++)
 		tablew_measure(w, &columns.table, rows.sorted[i]);
 	tablew_head(w, &columns.table);
@@ -682,22 +750,24 @@ static const struct {
 	  offsetof(struct key_row, sized_cnt), false },
 };
 
-static bool is_part(enum rowkey_by by, const char *name)
+static bool is_part(const struct rowkeys *keys, const char *name)
 {
-	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
-		if (!strcmp(rowkey_part_name(by, i), name))
+	for (int i = 0; i < PART_CNT; i++) {
+		if (part_name(keys, i) && !strcmp(part_name(keys, i), name))
 			return true;
 	}
 	return false;
 }
 
 /* A label of all series does not come twice. */
-static void put_labels(enum rowkey_by by, const struct key_row *row, struct metrics_label label,
-		       struct strbuf *out)
+static void put_labels(const struct rowkeys *keys, const struct key_row *row,
+		       struct metrics_label label, struct strbuf *out)
 {
 	strbuf_char(out, '{');
-	for (int i = 0; i < ROWKEY_PART_CNT && rowkey_part_name(by, i); i++) {
-		metrics_put_label(out, rowkey_part_name(by, i), row->parts[i]);
+	for (int i = 0; i < PART_CNT; i++) {
+		if (!part_name(keys, i))
+			continue;
+		metrics_put_label(out, part_name(keys, i), row->parts[i]);
 		strbuf_char(out, ',');
 	}
 	metrics_put_label(out, "func", row->func);
@@ -705,7 +775,7 @@ static void put_labels(enum rowkey_by by, const struct key_row *row, struct metr
 		strbuf_char(out, ',');
 		metrics_put_label(out, "module", row->module);
 	}
-	if (label.name && !is_part(by, label.name)) {
+	if (label.name && !is_part(keys, label.name)) {
 		strbuf_char(out, ',');
 		metrics_put_label(out, label.name, text_from(label.value));
 	}
@@ -728,12 +798,13 @@ static void join_rows(struct key_rows *rows, size_t first)
 	}
 	if (!all)
 		return;
+	memset(all->parts, 0, sizeof(all->parts));
 	all->parts[0] = text_from("(other)");
-	all->parts[1] = all->func = all->module = (struct text){ 0 };
+	all->func = all->module = (struct text){ 0 };
 }
 
-static void put_numbers(size_t nr, enum rowkey_by by, struct key_row *const *rows, size_t cnt,
-			struct metrics_label label, struct strbuf *out)
+static void put_numbers(size_t nr, const struct rowkeys *keys, struct key_row *const *rows,
+			size_t cnt, struct metrics_label label, struct strbuf *out)
 {
 	metrics_put_head(out, numbers[nr].name, "gauge", numbers[nr].help);
 	for (size_t i = 0; i < cnt; i++) {
@@ -742,7 +813,7 @@ static void put_numbers(size_t nr, enum rowkey_by by, struct key_row *const *row
 		if (!number_at(rows[i], numbers[nr].needs))
 			continue;
 		strbuf_str(out, numbers[nr].name);
-		put_labels(by, rows[i], label, out);
+		put_labels(keys, rows[i], label, out);
 		if (numbers[nr].is_ns)
 			metrics_put_seconds(out, number);
 		else
@@ -769,7 +840,7 @@ int keytable_put_metrics(const struct keytable *kt, const struct keytable_view *
 	}
 	join_rows(&rows, own_cnt);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		put_numbers(i, kt->config.by, rows.sorted, own_cnt + (own_cnt < rows.cnt), label,
+		put_numbers(i, &kt->config.keys, rows.sorted, own_cnt + (own_cnt < rows.cnt), label,
 			    out);
 	metrics_put_number(out, "netfgraph_other_rows", "Rows that have no series of their own.",
 			   other_cnt);

@@ -11,7 +11,8 @@
 #include "trace/row.h"
 
 /*
- * Calls and tracepoints counted by what they have (rowkey.h) and by function: the tables of profile --by.
+ * Calls and tracepoints counted by what they have (rowkey.h) and by function: the tables of profile --by. With two keys a drop
+ * must have its reason, if that is one of them, and anything else either key; the other one is then unknown in its row.
  *
  * As in a profile, calls whose return is in the trace count; a tracepoint counts where it is. Total counts time inside
  * a recursion once. Memory grows with the number of rows, of which there are KEYTABLE_ROW_MAX at most: what comes to
@@ -22,7 +23,7 @@ struct keytable;
 #define KEYTABLE_ROW_MAX 10000u
 
 struct keytable_config {
-	enum rowkey_by by;
+	struct rowkeys keys;
 	uint32_t row_max; /* KEYTABLE_ROW_MAX, or less in tests */
 	/* ROWKEY_CONTAINER: set @path and @container of a cgroup; len 0: unknown. NULL: all are */
 	void (*cgroup)(void *ctx, uint64_t id, struct text *path, struct text *container);
@@ -35,10 +36,12 @@ struct keytable_config {
 struct keytable_stats {
 	uint64_t counted_cnt; /* (other) included */
 	uint64_t other_cnt;   /* of these in (other) */
-	uint64_t keyless_cnt; /* calls and tracepoints without a key */
-	uint64_t partial_cnt; /* calls left out because their return is missing; */
-	uint64_t stray_cnt;   /* because their entry is */
-	uint64_t gap_cnt;     /* places where events are missing */
+	uint64_t
+		keyless_cnt; /* calls and tracepoints that are not counted, because they have no key */
+	uint64_t lacking_cnts[ROWKEYS_MAX]; /* of those that are counted, without this key */
+	uint64_t partial_cnt;               /* calls left out because their return is missing; */
+	uint64_t stray_cnt;                 /* because their entry is */
+	uint64_t gap_cnt;                   /* places where events are missing */
 };
 
 /* keytable_new - Return: 0 or -ENOMEM. Caller frees with keytable_free. */

@@ -54,6 +54,33 @@ uint32_t rowkey_needs(enum rowkey_by by)
 	return rowkeys[by].needs;
 }
 
+bool rowkeys_has(const struct rowkeys *keys, enum rowkey_by by)
+{
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		if (keys->by[i] == by)
+			return true;
+	}
+	return false;
+}
+
+uint32_t rowkeys_needs(const struct rowkeys *keys)
+{
+	uint32_t needs = 0;
+
+	for (uint32_t i = 0; i < keys->cnt; i++)
+		needs |= rowkey_needs(keys->by[i]);
+	return needs;
+}
+
+void rowkeys_put_name(struct strbuf *out, const struct rowkeys *keys, char separator)
+{
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		if (i)
+			strbuf_char(out, separator);
+		strbuf_str(out, rowkey_name(keys->by[i]));
+	}
+}
+
 const char *rowkey_name(enum rowkey_by by)
 {
 	return rowkeys[by].name;

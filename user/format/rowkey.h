@@ -21,6 +21,14 @@ enum rowkey_by {
 
 #define ROWKEY_PART_CNT 2
 
+/* What the rows of one table are counted by: one of these, or two, in the order in which they are printed. */
+#define ROWKEYS_MAX 2
+
+struct rowkeys {
+	enum rowkey_by by[ROWKEYS_MAX];
+	uint32_t cnt;
+};
+
 struct rowkey {
 	struct text parts[ROWKEY_PART_CNT]; /* len 0: unknown, or there is none. Borrowed */
 	/* in place of the parts: */
@@ -41,6 +49,13 @@ const char *rowkey_part_name(enum rowkey_by by, int part);
 #define ROWKEY_NEEDS_PLACE  32u
 
 uint32_t rowkey_needs(enum rowkey_by by);
+
+/* rowkeys_has - whether @by is one of them. rowkeys_needs - what all of them need. */
+bool rowkeys_has(const struct rowkeys *keys, enum rowkey_by by);
+uint32_t rowkeys_needs(const struct rowkeys *keys);
+
+/* rowkeys_put_name - append their names with @separator between them: "reason,flow". */
+void rowkeys_put_name(struct strbuf *out, const struct rowkeys *keys, char separator);
 
 /* rowkey_what - what a row must have to be counted: "a packet or a socket". */
 const char *rowkey_what(enum rowkey_by by);

@@ -301,6 +301,16 @@ static void put_presets(struct values *v)
 		complete_values_put(v, preset_defs[i].name, preset_defs[i].help);
 }
 
+/* The second of two keys; names of --by alone are in its definition. */
+static void put_keys(struct values *v)
+{
+	if (!strchr(typed(v), ','))
+		return;
+	keep_items(v, ",");
+	for (int i = 0; i < ROWKEY_CNT; i++)
+		complete_values_put(v, rowkey_name((enum rowkey_by)i), NULL);
+}
+
 /* ---- by option ---- */
 
 static const struct source {
@@ -324,6 +334,7 @@ static const struct source {
 	{ "cpu", put_cpus, "list" },
 	{ "graph-opts", complete_put_graph_opts, "list" },
 	{ "preset", put_presets, "words" },
+	{ "by", put_keys, "words" },
 };
 
 const char *complete_values(struct strbuf *out, const struct complete_ask *ask)

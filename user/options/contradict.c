@@ -77,7 +77,7 @@ static const char *formatopts_contradiction(const struct opts *opts)
 /* Whether profile --by counts tracepoints alone. */
 static bool counts_points(const struct opts *opts)
 {
-	if (opts->by < BY_KEY || opts->input_path || opts->trace_funcs.cnt ||
+	if (opts->by != BY_KEY || opts->input_path || opts->trace_funcs.cnt ||
 	    opts->graph_funcs.cnt || opts->presets.cnt)
 		return false;
 	return opts->events.cnt || opts_counts_by(opts, ROWKEY_REASON);
@@ -87,6 +87,7 @@ static bool counts_points(const struct opts *opts)
 static const char *keyopts_contradiction(struct opts *opts)
 {
 	static char why[120];
+	struct strbuf by = { 0 };
 	const struct selector *selector =
 		counts_points(opts) ? selector_of(opts, SELECTS_EVENTS) : NULL;
 
@@ -109,9 +110,11 @@ static const char *keyopts_contradiction(struct opts *opts)
 	}
 	if (!opts->has_sort || keytable_sorts((enum profile_sort)opts->profile_sort))
 		return NULL;
+	rowkeys_put_name(&by, &opts->keys, ',');
 	snprintf(why, sizeof(why),
 		 "--by %s sorts by count, total, avg, p50, p99, max, bytes or name",
-		 rowkey_name((enum rowkey_by)(opts->by - BY_KEY)));
+		 strbuf_cstr(&by));
+	strbuf_release(&by);
 	return why;
 }
 
@@ -120,7 +123,7 @@ static const char *byopts_contradiction(struct opts *opts)
 {
 	if (opts->verb == VERB_PROFILE && opts->by == BY_STAGE)
 		return "--by stage belongs to: latency, diff";
-	if (opts->verb != VERB_PROFILE && opts->by >= BY_KEY)
+	if (opts->verb != VERB_PROFILE && opts->by == BY_KEY)
 		return "latency and diff have --by function or stage";
 	return keyopts_contradiction(opts);
 }
@@ -560,10 +563,10 @@ const char *contradict_settle(struct opts *opts)
 		why = contradiction(opts);
 	if (!why && opts->by == BY_STAGE && !opts->input_path)
 		why = str_list_add(&opts->presets, "stages");
-	if (!why && opts->by >= BY_KEY && !opts->input_path)
+	if (!why && opts->by == BY_KEY && !opts->input_path)
 		why = take_events(opts);
-	if (!why && opts->by >= BY_KEY && !opts->input_path &&
-	    rowkey_needs((enum rowkey_by)(opts->by - BY_KEY)) & ROWKEY_NEEDS_LENGTH)
+	if (!why && opts->by == BY_KEY && !opts->input_path &&
+	    rowkeys_needs(&opts->keys) & ROWKEY_NEEDS_LENGTH)
 		why = take_lengths(opts);
 	return why;
 }

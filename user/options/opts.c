@@ -508,7 +508,7 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 /* Whether profile --by needs one of ROWKEY_NEEDS_*. */
 static bool key_needs(const struct opts *opts, uint32_t need)
 {
-	return opts->by >= BY_KEY && rowkey_needs((enum rowkey_by)(opts->by - BY_KEY)) & need;
+	return opts->by == BY_KEY && rowkeys_needs(&opts->keys) & need;
 }
 
 /*
@@ -518,7 +518,7 @@ static bool key_needs(const struct opts *opts, uint32_t need)
 static bool wants_args(const struct opts *opts)
 {
 	return opts->has_args || opts->by == BY_STAGE || key_needs(opts, ROWKEY_NEEDS_ARGS) ||
-	       (opts->by >= BY_KEY && opts->input_path);
+	       (opts->by == BY_KEY && opts->input_path);
 }
 
 static bool wants_caller(const struct opts *opts)
@@ -662,7 +662,7 @@ static const char *needs_events(const struct opts *opts, bool has_packets)
 		return "--max-overhead counts events";
 	if (opts->by_event)
 		return "--by-event";
-	if (opts->by >= BY_KEY)
+	if (opts->by == BY_KEY)
 		return "calls are counted by what they have (--by)";
 	if (opts->duty_pct)
 		return "calls may be open at the end of a window (--duty)";

@@ -59,7 +59,7 @@ enum diff_per {
 enum table_by {
 	BY_FUNCTION,
 	BY_STAGE, /* latency: of a packet's path, format/stages.h */
-	BY_KEY,   /* profile: this plus enum rowkey_by */
+	BY_KEY,   /* profile: opts.keys */
 };
 
 /* The checked command line. */
@@ -81,6 +81,8 @@ struct opts {
 	bool counts_points;     /* profile --by: tracepoints alone, and no function */
 	struct str_list latency_funcs;
 	int by;                     /* enum table_by */
+	bool has_by;                /* --by was given */
+	struct rowkeys keys;        /* profile --by: what the rows are of */
 	bool explains_alone;        /* explain: the functions are of its choice */
 	bool explain_tree;          /* --tree */
 	uint64_t explain_slower_ns; /* explain: what is slow; 0: by the rule of format/causes.h */
@@ -225,10 +227,10 @@ const char *opts_verb_name(int i);
 
 /* The options translated to the terms of lower folders. */
 
-/* opts_counts_by - whether it is a table of profile --by @by. */
+/* opts_counts_by - whether @by is one of the keys of a table of profile --by. */
 static inline bool opts_counts_by(const struct opts *opts, enum rowkey_by by)
 {
-	return opts->by == BY_KEY + (int)by;
+	return opts->by == BY_KEY && rowkeys_has(&opts->keys, by);
 }
 
 /* wants_values - NFG_WANT_*: the values to record of each call. */

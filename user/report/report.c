@@ -491,7 +491,7 @@ static int show_open(struct recording *rec)
 static bool shows_points(const struct opts *opts)
 {
 	return !opts || opts->verb == VERB_REPORT ||
-	       (opts->verb == VERB_PROFILE && opts->by >= BY_KEY);
+	       (opts->verb == VERB_PROFILE && opts->by == BY_KEY);
 }
 
 static void put_unseen(struct strbuf *out, const struct recording *rec)

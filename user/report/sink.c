@@ -825,7 +825,7 @@ int sink_open(struct sink **out, const struct opts *opts, struct output *output)
 	}
 	if (opts->by == BY_STAGE)
 		return sink_stages_new(out, opts, output);
-	if (opts->by >= BY_KEY)
+	if (opts->by == BY_KEY)
 		return sink_keys_new(out, opts, output);
 	if (opts->verb == VERB_EXPLAIN)
 		return sink_explain_new(out, opts, output);

@@ -32,9 +32,9 @@ struct sink_keys {
 	char node[HOST_MAX]; /* "": unknown */
 };
 
-static enum rowkey_by by_of(const struct sink_keys *sk)
+static const struct rowkeys *keys_of(const struct sink_keys *sk)
 {
-	return (enum rowkey_by)(sk->rows.opts->by - BY_KEY);
+	return &sk->rows.opts->keys;
 }
 
 static void name_cgroup(void *ctx, uint64_t id, struct text *path, struct text *container)
@@ -47,7 +47,7 @@ static void name_cgroup(void *ctx, uint64_t id, struct text *path, struct text *
 static int keys_make(struct sink_keys *sk)
 {
 	const struct keytable_config config = {
-		.by = by_of(sk),
+		.keys = *keys_of(sk),
 		.row_max = KEYTABLE_ROW_MAX,
 		.cgroup = sk->cgroups ? name_cgroup : NULL,
 		.ctx = sk,
@@ -120,27 +120,64 @@ static int keys_flush(struct sink *sink, bool is_idle)
 
 /* ---- the end ---- */
 
+/* The key that no row of a file has; ROWKEY_CNT: none, or there are no rows. */
+static enum rowkey_by missing_key(const struct rowkeys *keys, const struct keytable_stats *stats)
+{
+	const bool has_reason = rowkeys_has(keys, ROWKEY_REASON);
+
+	if (!stats->counted_cnt && stats->keyless_cnt)
+		return has_reason ? ROWKEY_REASON : keys->by[0];
+	for (uint32_t i = 0; stats->counted_cnt && i < keys->cnt; i++) {
+		if (stats->lacking_cnts[i] == stats->counted_cnt)
+			return keys->by[i];
+	}
+	return ROWKEY_CNT;
+}
+
 /* Return: VERDICT_NOTHING if a file has nothing to count by, said; else 0. */
-static int say_keyless(const struct sink_keys *sk, const struct keytable_stats *stats)
+static int check_keys(const struct sink_keys *sk, const struct keytable_stats *stats)
 {
 	const char *input = sk->rows.opts->input_path;
-	const char *what = rowkey_what(by_of(sk));
+	const struct rowkeys *keys = keys_of(sk);
+	const enum rowkey_by missing = input ? missing_key(keys, stats) : ROWKEY_CNT;
+	struct strbuf by = { 0 };
+
+	if (missing == ROWKEY_CNT)
+		return 0;
+	rowkeys_put_name(&by, keys, ',');
+	log_error("'%s': no call has %s, which --by %s counts by", input, rowkey_what(missing),
+		  strbuf_cstr(&by));
+	log_hint("%s", rowkey_hint(missing));
+	strbuf_release(&by);
+	return VERDICT_NOTHING;
+}
+
+/* What is not counted; and what is, with a key that is unknown. */
+static void say_keyless(const struct sink_keys *sk, const struct keytable_stats *stats)
+{
+	const struct rowkeys *keys = keys_of(sk);
+	const bool has_reason = rowkeys_has(keys, ROWKEY_REASON);
+	const bool has_either = keys->cnt > 1 && !has_reason;
 	const char *who = plural(stats->keyless_cnt, "call or tracepoint lacks",
 				 "calls and tracepoints lack");
 
-	if (input && stats->keyless_cnt && !stats->counted_cnt) {
-		log_error("'%s': no call has %s, which --by %s counts by", input, what,
-			  rowkey_name(by_of(sk)));
-		log_hint("%s", rowkey_hint(by_of(sk)));
-		return VERDICT_NOTHING;
-	}
 	/* functions around a drop have no reason */
-	if (stats->keyless_cnt && stats->counted_cnt && by_of(sk) == ROWKEY_REASON)
-		log_info("%" PRIu64 " %s %s", stats->keyless_cnt, who, what);
+	if (stats->keyless_cnt && stats->counted_cnt && has_reason)
+		log_info("%" PRIu64 " %s %s", stats->keyless_cnt, who, rowkey_what(ROWKEY_REASON));
 	else if (stats->keyless_cnt)
-		log_warn("%" PRIu64 " %s %s, and %s not counted", stats->keyless_cnt, who, what,
+		log_warn("%" PRIu64 " %s %s%s%s, and %s not counted", stats->keyless_cnt, who,
+			 rowkey_what(has_reason ? ROWKEY_REASON : keys->by[0]),
+			 has_either ? " and " : "", has_either ? rowkey_what(keys->by[1]) : "",
 			 plural(stats->keyless_cnt, "is", "are"));
-	return 0;
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		const uint64_t cnt = stats->lacking_cnts[i];
+
+		if (cnt)
+			log_info("%" PRIu64 " %s %s, and %s counted all the same", cnt,
+				 plural(cnt, "call or tracepoint lacks",
+					"calls and tracepoints lack"),
+				 rowkey_what(keys->by[i]), plural(cnt, "is", "are"));
+	}
 }
 
 static void say_left_out(const struct keytable_stats *stats)
@@ -245,8 +282,9 @@ static int keys_finish(struct sink *sink, bool is_failed)
 		keys_make(sk);
 	if (sk->keys && !sk->rows.err && !sk->has_table) {
 		keytable_finish(sk->keys);
-		verdict = say_keyless(sk, keytable_stats(sk->keys));
+		verdict = check_keys(sk, keytable_stats(sk->keys));
 		if (!verdict) {
+			say_keyless(sk, keytable_stats(sk->keys));
 			say_left_out(keytable_stats(sk->keys));
 			rowsink_fail(&sk->rows, put_last(sk));
 		}
@@ -289,7 +327,7 @@ static int read_cgroups(struct sink_keys *sk)
 {
 	struct cgroup_host host;
 
-	if (!(rowkey_needs(by_of(sk)) & ROWKEY_NEEDS_PLACE) || sk->rows.opts->input_path)
+	if (!(rowkeys_needs(keys_of(sk)) & ROWKEY_NEEDS_PLACE) || sk->rows.opts->input_path)
 		return 0;
 	return cgroup_names_new(&sk->cgroups,
 				cgroup_host_find(&host, "/proc", NULL) ? NULL : &host);
@@ -315,8 +353,8 @@ int sink_keys_new(struct sink **out, const struct opts *opts, struct output *out
 	};
 	sk->table =
 		(struct tablew){ .out = &output->buf, .form = wants_form(opts), .host = sk->node };
-	sk->rows.sink.wants_comm = rowkey_needs(by_of(sk)) & ROWKEY_NEEDS_COMM;
-	sk->rows.sink.wants_process = rowkey_needs(by_of(sk)) & ROWKEY_NEEDS_PLACE;
+	sk->rows.sink.wants_comm = rowkeys_needs(keys_of(sk)) & ROWKEY_NEEDS_COMM;
+	sk->rows.sink.wants_process = rowkeys_needs(keys_of(sk)) & ROWKEY_NEEDS_PLACE;
 	err = read_cgroups(sk);
 	if (err) {
 		keys_free(&sk->rows.sink);
