@@ -401,6 +401,10 @@ check 'metrics by container and reason' 0 '' profile --by container,reason --inp
 verify 'a series has both keys' grep -qx 'netfgraph_calls{container="",cgroup="1",reason="NO_SOCKET",place="udp_rcv+0x452",func="sk_skb_reason_drop"} 7' "$dir/out"
 check 'no second key' 3 "^netfgraph: '.*': no call has the device of a packet, which --by program,device counts by\$" \
 	profile --by program,device --input tests/golden/stages/udp-7.2.rec
+check 'calls of start functions by program' 0 '^$' profile --by program -G tcp_sendmsg --input "$tcp"
+verify 'those below do not count' test "$(awk 'NR > 1 { print $NF }' "$dir/out" | sort -u)" = tcp_sendmsg
+check 'and of others that are named' 0 '' profile --by program -G tcp_sendmsg -T 'tcp_sendmsg_lo*' --input "$tcp"
+verify 'which count' test "$(awk 'NR > 1 { print $NF }' "$dir/out" | sort -u | tr '\n' ' ')" = 'tcp_sendmsg tcp_sendmsg_locked '
 usage_error 'three keys' "--by: 'reason,flow,device' makes more than two keys, and a table has at most two" profile --by reason,flow,device
 usage_error 'three keys one by one' "--by: 'device' makes more than two keys" profile --by reason --by flow --by device
 usage_error 'a key twice' "--by: 'flow,flow' names the key flow a second time" profile --by flow,flow

@@ -168,6 +168,22 @@ test_flows()
 	expect_sum 57 ' udp_sendmsg$' out
 }
 
+# Drops by reason and connection, by the functions of the preset, of which those below count nothing.
+test_pairs()
+{
+	func=$(free_func)
+	reason=NO_SOCKET
+	has_reasons || reason=-
+	begin_table --by reason,flow --preset drop
+	TO=127.0.0.1 PORT=5001 workload udp-to 20
+	TO=127.0.0.1 PORT=5002 workload udp-to 7
+	end_table
+	expect_count_guarded 1 "^ +20 .*  $reason +[^ ]+ +udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5001 +$func\$" out err
+	expect_count_guarded 1 "^ +7 .*  $reason +[^ ]+ +udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5002 +$func\$" out err
+	expect_sum 27 ' udp 127\.0\.0\.1:[0-9]+ > 127\.0\.0\.1:500[12] ' out
+	expect_no_line ' (kfree_skbmem|skb_free_head|skb_release_data|sock_wfree)$' out
+}
+
 # A server without a peer, and its clients' packets: functions that have both tell whose packet it is.
 test_peers()
 {
@@ -209,7 +225,7 @@ test_retransmits()
 	for host in 77 78; do
 		/bin/ip neigh add 192.0.2.$host lladdr 02:00:00:00:00:$host dev v0
 	done
-	begin_table --by flow -T tcp_retransmit_skb -e tcp:tcp_retransmit_skb
+	begin_table --by flow --preset retransmit -e tcp:tcp_retransmit_skb
 	for try in 1 2 3; do
 		again $try 'a segment was sent again meanwhile'
 		before=$(counted Tcp:RetransSegs)
@@ -234,7 +250,7 @@ test_retransmits()
 			expect_count_guarded 1 "^ +$cnt .* tcp $ip\\.1:$port > $ip\\.7[78]:9 +$func\$" out err
 		done
 	done <sockets
-	expect_sum "$segs" ' tcp_retransmit_skb$' out
+	expect_sum "$segs" ' (__)?tcp_retransmit_skb$' out # the one calls the other, or contains it
 	expect_sum "$segs" ' tcp:tcp_retransmit_skb$' out
 }
 

@@ -576,6 +576,43 @@ TEST(columns_are_in_the_order_of_the_keys)
 		     "  -                                -          -      kfree_skb\n"));
 }
 
+static uint8_t count_starts(void *ctx, struct text func, struct text module)
+{
+	if (text_equal(func, TEXT("outer")) || text_equal(func, TEXT("inner")) ||
+	    text_equal(func, TEXT("outer_list")))
+		return 1;
+	if (text_equal(func, TEXT("other")))
+		return 2;
+	return text_equal(func, TEXT("below")) ? KEYTABLE_NEVER : KEYTABLE_EACH;
+}
+
+TEST(of_calls_about_the_same_thing_the_outermost_counts)
+{
+	const struct keytable_config config = { .keys = { { ROWKEY_PROGRAM }, 1 },
+						.counts = count_starts,
+						.row_max = 100 };
+
+	CHECK(!keytable_new(&kt, &config));
+	feed(ROW_ENTRY, 0, "outer", "");
+	feed(ROW_LEAF, 1, "below", "");
+	feed(ROW_ENTRY, 1, "named", "");
+	feed(ROW_LEAF, 2, "inner", "");
+	feed(ROW_LEAF, 2, "other", "");
+	feed(ROW_LEAF, 2, "named", "");
+	feed(ROW_RETURN, 1, "named", "");
+	feed(ROW_RETURN, 0, "outer", "");
+	feed(ROW_ENTRY, 0, "outer_list", "");
+	feed(ROW_LEAF, 1, "inner", "");
+	feed(ROW_LEAF, 1, "inner", "");
+	feed(ROW_RETURN, 0, "outer_list", "");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0), ",,,curl,inner,,2,200,100,100,100,100,\n"
+					       ",,,curl,named,,2,100,100,100,100,100,\n"
+					       ",,,curl,other,,1,100,100,100,100,100,\n"
+					       ",,,curl,outer,,1,100,100,100,100,100,\n"
+					       ",,,curl,outer_list,,1,100,100,100,100,100,\n");
+	CHECK(!keytable_stats(kt)->keyless_cnt);
+}
+
 /* Without drops either key is enough. */
 TEST(calls_by_device_and_flow)
 {

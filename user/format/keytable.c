@@ -49,6 +49,8 @@ struct keytable {
 	size_t free_cnt;
 	size_t free_cap;
 	struct entry other;
+	uint16_t *counts; /* by callsym.id: config.counts of the function, plus one; 0: not asked */
+	size_t counts_cap;
 	struct strbuf id;    /* of the row that is looked up */
 	struct strbuf point; /* its name with its system */
 	struct keytable_stats stats;
@@ -241,14 +243,30 @@ static bool frees_many(const struct callsym *sym)
 	return sym && memmem(sym->name.ptr, sym->name.len, word, sizeof(word) - 1);
 }
 
-/* Whether the call is part of one that is counted as a drop: functions pass the reason on. */
-static bool is_same_drop(const struct keytable *kt, const struct calltask *task,
-			 const struct call *call)
+static uint8_t counts_of(struct keytable *kt, const struct callsym *sym)
 {
-	if (!rowkeys_has(&kt->config.keys, ROWKEY_REASON))
-		return false;
-	for (uint32_t i = call->depth; i-- > 0;) {
-		if (task->calls[i].user != NO_ENTRY && !frees_many(task->calls[i].sym))
+	if (!kt->config.counts || !sym)
+		return KEYTABLE_EACH;
+	if (VEC_RESERVE_ZEROED(kt->counts, kt->counts_cap, sym->id + 1)) {
+		kt->failed = true;
+		return KEYTABLE_NEVER;
+	}
+	if (!kt->counts[sym->id])
+		kt->counts[sym->id] = kt->config.counts(kt->config.ctx, sym->name, sym->module) + 1;
+	return (uint8_t)(kt->counts[sym->id] - 1);
+}
+
+/* Whether the call is part of one that is counted: functions pass a drop and its reason on. @counts: of its function. */
+static bool is_same_thing(struct keytable *kt, const struct calltask *task, const struct call *call,
+			  uint8_t counts)
+{
+	const bool is_drop = rowkeys_has(&kt->config.keys, ROWKEY_REASON);
+
+	for (uint32_t i = call->depth; (is_drop || counts != KEYTABLE_EACH) && i-- > 0;) {
+		const struct call *outer = &task->calls[i];
+
+		if (outer->user != NO_ENTRY && !frees_many(outer->sym) &&
+		    (is_drop || counts_of(kt, outer->sym) == counts))
 			return true;
 	}
 	return false;
@@ -258,8 +276,9 @@ static bool is_same_drop(const struct keytable *kt, const struct calltask *task,
 static void keytable_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct keytable *kt = ctx;
+	const uint8_t counts = counts_of(kt, call->sym);
 
-	if (is_same_drop(kt, task, call))
+	if (counts == KEYTABLE_NEVER || is_same_thing(kt, task, call, counts))
 		return;
 	call->user = current_entry(kt, task, call->depth);
 	call->user_ns = current_bytes(kt);
@@ -421,6 +440,7 @@ void keytable_free(struct keytable *kt)
 	hist_release(&kt->other.hist);
 	free(kt->entries);
 	free(kt->free_nrs);
+	free(kt->counts);
 	hash_release(&kt->by_id);
 	strbuf_release(&kt->id);
 	strbuf_release(&kt->point);

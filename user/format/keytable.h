@@ -22,8 +22,15 @@ struct keytable;
 
 #define KEYTABLE_ROW_MAX 10000u
 
+/* How calls of a function count. */
+#define KEYTABLE_EACH  0u   /* all of them */
+#define KEYTABLE_NEVER 255u /* none; and as if they had no key */
+/* others: those that are not inside a call of a function of the same number */
+
 struct keytable_config {
 	struct rowkeys keys;
+	/* One of these for a function, asked once for each; NULL: KEYTABLE_EACH */
+	uint8_t (*counts)(void *ctx, struct text func, struct text module);
 	uint32_t row_max; /* KEYTABLE_ROW_MAX, or less in tests */
 	/* ROWKEY_CONTAINER: set @path and @container of a cgroup; len 0: unknown. NULL: all are */
 	void (*cgroup)(void *ctx, uint64_t id, struct text *path, struct text *container);

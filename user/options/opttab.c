@@ -690,7 +690,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "by", "WHAT", APPLY_NAME(by, int, apply_by, by_at), SUMS | OF(VERB_DIFF),
 	  "With profile: a row for each reason (of drops, with the place that drops), flow (the two ends of a packet or a "
 	  "socket), device (of a packet), caller (a function), container (of the task, with its cgroup) or program (the task's name), and function; the calls are sent to user space. Two of them are a row for each pair: reason,flow. Without -T, -G and --preset, -e "
-	  "alone is counted, and --by reason counts skb:kfree_skb. With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
+	  "alone is counted, and --by reason counts skb:kfree_skb. With -G and --preset, calls of their functions are counted, and others only if -T or --callee-depth adds them. With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
 	  "stayed in each stage of the stack: socket, qdisc, driver, softirq, protocol, wake-up. The functions are those of "
 	  "the preset stages; -T +GLOB adds the driver's. A recording needs --graph-opts args. With diff: the same of both files." },
 	{ 0, "sort", "KEY",

@@ -15,6 +15,8 @@
 #include "format/render.h"
 #include "report/sink.h"
 #include "scope/cgroup_names.h"
+#include "select/funcrule.h"
+#include "select/presets.h"
 
 struct sink_keys {
 	struct rowsink rows; /* first */
@@ -44,10 +46,50 @@ static void name_cgroup(void *ctx, uint64_t id, struct text *path, struct text *
 	cgroup_names_get(sk->cgroups, id, path, container);
 }
 
+static bool lists(const struct str_list *list, const char *func, const char *module)
+{
+	for (size_t i = 0; i < list->cnt; i++) {
+		const char *rule = list->items[i];
+
+		if (funcrule_text_matches(rule + (*rule == '+'), func, module))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * With -G or --preset, what is asked for are their functions and those of -T: a file has others below them. Live, what
+ * is traced was asked for.
+ */
+static uint8_t counts_func(void *ctx, struct text func, struct text module)
+{
+	const struct sink_keys *sk = ctx;
+	const struct opts *opts = sk->rows.opts;
+	char name[ROW_NAME_MAX + 1];
+	char of[ROW_MODULE_MAX + 1];
+
+	snprintf(name, sizeof(name), "%.*s", (int)func.len, func.ptr ? func.ptr : "");
+	snprintf(of, sizeof(of), "%.*s", (int)module.len, module.ptr ? module.ptr : "");
+	if (lists(&opts->trace_funcs, name, *of ? of : NULL) ||
+	    lists(&opts->graph_funcs, name, *of ? of : NULL))
+		return KEYTABLE_EACH;
+	for (size_t i = 0; i < opts->presets.cnt; i++) {
+		const struct preset *preset = preset_find(opts->presets.items[i]);
+
+		if (preset_has_start(preset, name))
+			return preset_counts_once(preset) && i < KEYTABLE_NEVER - 1
+				       ? (uint8_t)(i + 1)
+				       : KEYTABLE_EACH;
+	}
+	return opts->input_path ? KEYTABLE_NEVER : KEYTABLE_EACH;
+}
+
 static int keys_make(struct sink_keys *sk)
 {
+	const struct opts *opts = sk->rows.opts;
 	const struct keytable_config config = {
 		.keys = *keys_of(sk),
+		.counts = opts->graph_funcs.cnt || opts->presets.cnt ? counts_func : NULL,
 		.row_max = KEYTABLE_ROW_MAX,
 		.cgroup = sk->cgroups ? name_cgroup : NULL,
 		.ctx = sk,

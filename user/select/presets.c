@@ -183,6 +183,11 @@ bool preset_list_has_start(const char *const *names, size_t cnt, const char *fun
 	return false;
 }
 
+bool preset_counts_once(const struct preset *preset)
+{
+	return text_has_word("drop retransmit", text_from(preset->name));
+}
+
 bool preset_has_start(const struct preset *preset, const char *name)
 {
 	return text_has_word(preset->starts, text_from(name));

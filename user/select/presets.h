@@ -45,6 +45,12 @@ extern const size_t preset_main_path_cnt;
 /* Functions, separated by blanks, whose calls vary: searches, lists of rules, queues, copies, locks. Not all kernels have each. */
 extern const char preset_costs[];
 
+/*
+ * preset_counts_once - whether start functions of @preset call each other for one and the same thing, so that of such calls the
+ * outermost alone counts: tcp_retransmit_skb calls __tcp_retransmit_skb for the same packet.
+ */
+bool preset_counts_once(const struct preset *preset);
+
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);
 

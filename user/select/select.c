@@ -483,7 +483,7 @@ static int callees_put(struct selection *sel, const struct start_list *list)
 static int pass_callees(struct selection *sel)
 {
 	struct start_list list = { .depth_max = sel->rules->callee_depth };
-	const size_t cnt = sel->replaces ? 0 : sel->cand_cnt;
+	const size_t cnt = sel->replaces || sel->rules->starts_alone ? 0 : sel->cand_cnt;
 	int err = 0;
 
 	for (size_t i = 0; i < cnt && !err; i++) {
@@ -513,7 +513,7 @@ static int preset_put(struct selection *sel, const struct preset *preset)
 		log_hint("functions of a module exist only while it is loaded, from Linux 5.11 on");
 		err = VERDICT_NOTHING;
 	}
-	if (!err && !sel->replaces && list.depth_max)
+	if (!err && !sel->replaces && !sel->rules->starts_alone && list.depth_max)
 		err = callees_put(sel, &list);
 	free(list.starts);
 	return err;
@@ -548,7 +548,7 @@ static int pass_progs(struct selection *sel)
 	const size_t cnt = prog_func_cnt(sel);
 	int err = 0;
 
-	if (sel->replaces || !sel->reaches_net)
+	if (sel->replaces || sel->rules->starts_alone || !sel->reaches_net)
 		return 0;
 	if (cnt > UNASKED_PROGS_MAX) {
 		log_warn("%zu functions of BPF programs are left out: -T '+* [bpf]' adds them",

@@ -39,6 +39,7 @@ struct select_rules {
 	size_t preset_cnt;
 	bool with_costs; /* below @starts, also the main path, and where calls are known to lose time */
 	unsigned int callee_depth; /* calls below a start function; 0: no limit */
+	bool starts_alone;         /* nothing below start functions and presets */
 	enum reach_width width;    /* how much below start functions */
 	bool extras_by_kprobe; /* func.is_extra functions are attached by kprobes, or not at all */
 	bool all_by_kprobe; /* all functions are, and all are wanted (DENY_KPROBE_ALL for named ones) */

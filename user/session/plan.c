@@ -128,6 +128,15 @@ static const char **trace_rules(const struct opts *opts, const struct facts *fac
 	return rules;
 }
 
+/*
+ * Whether nothing below start functions is wanted: a table by flow has a row for each function, and those below would repeat
+ * the start function's.
+ */
+static bool counts_starts(const struct opts *opts)
+{
+	return opts->by == BY_KEY && !opts->callee_depth && !opts->all_callees;
+}
+
 /* A hint for a word that is not a function where a function is expected. */
 static const char *miss_hint(void *ctx, const char *name)
 {
@@ -162,6 +171,7 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.preset_cnt = opts->presets.cnt,
 		.with_costs = opts->explains_alone,
 		.callee_depth = opts->callee_depth,
+		.starts_alone = counts_starts(opts),
 		.width = width(opts, takes_extras),
 		.extras_by_kprobe = takes_extras,
 		.all_by_kprobe = opts->all_callees && !opts->shown && attach_is_all_by_site(&want),
