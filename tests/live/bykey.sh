@@ -344,11 +344,11 @@ END
 # What has no key is said: a function without a packet has no connection; a recording may lack the values.
 test_lacking()
 {
-	expect 0 profile netfgraph profile --by flow -o out -T __sys_getsockname -- workload calls 12 2>err
+	expect 0 profile netfgraph profile --by flow -o out -T __sys_getsockname -T ip_rcv -- workload calls 12 2>err
 	cat err out
 	expect_line '^netfgraph: 12 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' err
 	expect_count 1 '' out
-	expect 0 profile netfgraph profile --by reason -o out -T __sys_getsockname -- workload calls 12 2>err
+	expect 0 profile netfgraph profile --by reason -o out -T __sys_getsockname -T "$(free_func)" -- workload calls 12 2>err
 	cat err out
 	expect_line '^netfgraph: 12 calls and tracepoints lack a drop reason, and are not counted$' err
 	expect 0 record netfgraph record -o rec -T __sys_getsockname -- workload calls 3 2>err
@@ -357,4 +357,22 @@ test_lacking()
 	expect_line "^netfgraph: 'rec': no call has the addresses of a packet or a socket, which --by flow counts by$" err
 }
 
-run_tests reasons reasons_of_calls intervals flows peers retransmits devices callers containers -- programs lacking
+# What nothing can have that is traced is refused before the trace, with what has it.
+test_impossible()
+{
+	expect 3 'flow of a tracepoint' netfgraph profile --by flow -e skb:kfree_skb -- workload calls 1 2>err
+	expect_line '^netfgraph: nothing that is traced has the addresses of a packet or a socket, which --by flow counts by$' err
+	expect_line "^hint: -T $(free_func) counts what is dropped, and has the packet, which skb:kfree_skb lacks$" err
+	expect 3 'flow of drops' netfgraph profile --by reason,flow -- workload calls 1 2>err
+	expect_line "^hint: -T $(free_func) counts what is dropped, and has the packet, " err
+	expect 3 'device of a tracepoint' netfgraph profile --by device -e skb:kfree_skb -- workload calls 1 2>err
+	expect_line '^netfgraph: nothing that is traced has the device of a packet, which --by device counts by$' err
+	expect 3 'reason of a function' netfgraph profile --by reason -T udp_sendmsg -- workload calls 1 2>err
+	expect_line '^netfgraph: nothing that is traced has a drop reason, which --by reason counts by$' err
+	expect_line "^hint: -T $(free_func) or -e skb:kfree_skb counts what is dropped$" err
+	expect 3 'reason of a tracepoint' netfgraph profile --by reason -e net:net_dev_queue -- workload calls 1 2>err
+	expect 3 'caller of a tracepoint' netfgraph profile --by caller -e net:net_dev_queue -- workload calls 1 2>err
+	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
+}
+
+run_tests reasons reasons_of_calls intervals flows pairs peers retransmits impossible devices callers containers -- programs lacking

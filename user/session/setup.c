@@ -25,6 +25,7 @@
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/refuse.h"
+#include "report/keycheck.h"
 #include "report/pipeline.h"
 #include "select/select.h"
 #include "session/live.h"
@@ -300,6 +301,20 @@ static int setup_choose_funcs(struct session *ses)
 	return err;
 }
 
+/* Whether a table by key can have a row: it is known before the trace. */
+static int check_keys(const struct session *ses)
+{
+	const struct keycheck check = {
+		.functab = &ses->functab,
+		.points = &ses->points,
+		.protos = ses->details.protos,
+		.point_protos = ses->details.points,
+		.counts_points = ses->opts->counts_points,
+	};
+
+	return keycheck_say(&check, ses->opts, ses->facts.ksyms);
+}
+
 static int read_types(struct session *ses)
 {
 	struct details_want want = wants_details(ses->opts);
@@ -317,6 +332,8 @@ static int read_types(struct session *ses)
 		err = sleep_fields(ses->details.points);
 	if (!err)
 		err = start_setup_check_members(ses->opts, ses->details.protos);
+	if (!err && !progwatch_follows(ses->opts))
+		err = check_keys(ses);
 	return err ? err
 		   : start_setup_check_filter(ses->opts, &ses->functab, ses->details.protos,
 					      ses->facts.kbtf);

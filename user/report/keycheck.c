@@ -1,0 +1,158 @@
+#include "report/keycheck.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/verdict.h"
+#include "kernel/tracepoint.h"
+
+static const struct proto_type *type_of(const struct proto *proto, const char *name)
+{
+	for (uint32_t i = 0; proto && i < proto->arg_cnt; i++) {
+		if (text_equal(proto->args[i].name, text_from(name)))
+			return &proto->args[i].type;
+	}
+	return NULL;
+}
+
+static void note_drop_reason(void *ctx, struct text name)
+{
+	bool *is_drop = ctx;
+
+	*is_drop |= name.len > 4 && !memcmp(name.ptr, "SKB_", 4);
+}
+
+/* An enum of reasons is one of drops if its enumerators say so: sockets are reset for reasons, too. */
+static bool has_drop_reason(const struct proto_table *protos, const struct proto *proto)
+{
+	const struct proto_type *type = type_of(proto, "reason");
+	bool is_drop = false;
+
+	if (type)
+		proto_enumerators(protos, type, note_drop_reason, &is_drop);
+	return is_drop;
+}
+
+static bool func_may_have(const struct keycheck *check, uint32_t id, enum rowkey_by by)
+{
+	const struct func *func = &check->functab->funcs[id];
+	const struct proto *proto = check->protos ? proto_table_get(check->protos, id) : NULL;
+
+	switch (by) {
+	case ROWKEY_REASON:
+		return !check->protos || has_drop_reason(check->protos, proto) ||
+		       text_equal(func->name, text_from("kfree_skb"));
+	case ROWKEY_FLOW:
+		return func->arg_kind != NFG_ARG_NONE;
+	case ROWKEY_DEVICE:
+		return func->skb_arg != 0;
+	default:
+		return true;
+	}
+}
+
+static bool point_may_have(const struct keycheck *check, uint32_t id, enum rowkey_by by)
+{
+	const struct point *point = &check->points->points[id];
+	const struct proto *proto =
+		check->point_protos ? proto_table_get(check->point_protos, id) : NULL;
+
+	switch (by) {
+	case ROWKEY_REASON:
+		return text_equal(point->name, text_from("kfree_skb"));
+	case ROWKEY_FLOW:
+		return text_equal(point->system, text_from("tcp")) &&
+		       (!proto || type_of(proto, "saddr") || type_of(proto, "saddrv6"));
+	case ROWKEY_DEVICE:
+		return !proto || type_of(proto, "dev");
+	case ROWKEY_CALLER:
+		return !proto || type_of(proto, "location");
+	default:
+		return true;
+	}
+}
+
+typedef bool (*may_have_fn)(const struct keycheck *check, uint32_t id, enum rowkey_by by);
+
+/* Whether one of @cnt functions or tracepoints may have @by, and is one that counts. */
+static bool one_may_have(const struct keycheck *check, size_t cnt, may_have_fn may_have,
+			 const struct rowkeys *keys, enum rowkey_by by)
+{
+	const bool has_reason = rowkeys_has(keys, ROWKEY_REASON);
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		if (may_have(check, i, by) && (!has_reason || may_have(check, i, ROWKEY_REASON)))
+			return true;
+	}
+	return false;
+}
+
+enum rowkey_by keycheck_missing(const struct keycheck *check, const struct rowkeys *keys)
+{
+	const size_t func_cnt = check->counts_points ? 0 : check->functab->cnt;
+
+	/* without reasons the other key is missing, too */
+	if (rowkeys_has(keys, ROWKEY_REASON) &&
+	    !one_may_have(check, func_cnt, func_may_have, keys, ROWKEY_REASON) &&
+	    !one_may_have(check, check->points->cnt, point_may_have, keys, ROWKEY_REASON))
+		return ROWKEY_REASON;
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		if (!one_may_have(check, func_cnt, func_may_have, keys, keys->by[i]) &&
+		    !one_may_have(check, check->points->cnt, point_may_have, keys, keys->by[i]))
+			return keys->by[i];
+	}
+	return ROWKEY_CNT;
+}
+
+/* The function that frees what is dropped. */
+static const char *drop_func(const struct ksyms *ksyms)
+{
+	return ksyms_addr(ksyms, "sk_skb_reason_drop") ? "sk_skb_reason_drop"
+	       : ksyms_addr(ksyms, "kfree_skb_reason") ? "kfree_skb_reason"
+						       : "kfree_skb";
+}
+
+static bool counts_drops(const struct opts *opts)
+{
+	for (size_t i = 0; i < opts->events.cnt; i++) {
+		if (tracepoint_matches(opts->events.items[i], "skb", "kfree_skb"))
+			return true;
+	}
+	return opts_counts_by(opts, ROWKEY_REASON);
+}
+
+static void hint_source(const struct opts *opts, enum rowkey_by missing, const char *func)
+{
+	if (missing == ROWKEY_REASON)
+		log_hint("-T %s or -e skb:kfree_skb counts what is dropped", func);
+	else if (missing != ROWKEY_CALLER && counts_drops(opts))
+		log_hint(
+			"-T %s counts what is dropped, and has the packet, which skb:kfree_skb lacks",
+			func);
+	else if (missing == ROWKEY_FLOW)
+		log_hint(
+			"functions with a packet or a socket have them (-T ip_rcv, -T tcp_sendmsg), and tracepoints of tcp:* with addresses (-e tcp:tcp_retransmit_skb)");
+	else if (missing == ROWKEY_DEVICE)
+		log_hint(
+			"functions with a packet have it (-T ip_rcv, -T dev_hard_start_xmit), and tracepoints with a field dev (-e net:net_dev_queue)");
+	else
+		log_hint("functions have one, and of tracepoints skb:kfree_skb");
+}
+
+int keycheck_say(const struct keycheck *check, const struct opts *opts, const struct ksyms *ksyms)
+{
+	struct strbuf by = { 0 };
+	enum rowkey_by missing;
+
+	if (opts->by != BY_KEY)
+		return 0;
+	missing = keycheck_missing(check, &opts->keys);
+	if (missing == ROWKEY_CNT)
+		return 0;
+	rowkeys_put_name(&by, &opts->keys, ',');
+	log_error("nothing that is traced has %s, which --by %s counts by", rowkey_what(missing),
+		  strbuf_cstr(&by));
+	hint_source(opts, missing, drop_func(ksyms));
+	strbuf_release(&by);
+	return VERDICT_NOTHING;
+}
