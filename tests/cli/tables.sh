@@ -410,6 +410,9 @@ usage_error 'three keys one by one' "--by: 'device' makes more than two keys" pr
 usage_error 'a key twice' "--by: 'flow,flow' names the key flow a second time" profile --by flow,flow
 usage_error 'functions and a key' "--by: 'flow' cannot be combined: function and stage stand alone" profile --by function --by flow
 usage_error 'an unknown second key' "--by: 'reason,flwo' names 'flwo', which is not one of reason, .*; did you mean flow" profile --by reason,flwo
+check 'a reason as tables have it' 0 '^$' report "$drops" --filter 'reason == NO_SOCKET' -o "$dir/short"
+check 'a reason as the kernel has it' 0 '^$' report "$drops" --filter 'reason == SKB_DROP_REASON_NO_SOCKET' -o "$dir/long"
+verify 'are the same' cmp "$dir/short" "$dir/long"
 check 'calls by flow' 0 '^netfgraph: 79 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' \
 	profile --by flow --input "$drops"
 verify 'no other call lacks them' test "$(said '/\* kfree_skb: ')" -eq 79

@@ -47,8 +47,7 @@ static void add_errnos(struct suggest *near)
 	}
 }
 
-/* The comparison with the symbol @missing; NULL: it is the name in a comparison, not the number. */
-static const struct filter_node *compared_with(const struct filter *filter, struct text missing)
+const struct filter_node *filter_compared(const struct filter *filter, struct text missing)
 {
 	for (uint32_t i = 0; i < filter->node_cnt; i++) {
 		if (filter->nodes[i].symbol.len && filter->nodes[i].symbol.ptr == missing.ptr)
@@ -60,7 +59,7 @@ static const struct filter_node *compared_with(const struct filter *filter, stru
 const char *filter_suggest(const struct filter *filter, const struct proto_table *protos,
 			   uint32_t func_id, struct text missing)
 {
-	const struct filter_node *node = compared_with(filter, missing);
+	const struct filter_node *node = filter_compared(filter, missing);
 	char word[SUGGEST_NAME_BYTES];
 	const struct proto *proto;
 	struct suggest near;

@@ -125,6 +125,9 @@ static inline bool filter_is_member(struct text missing)
 	return missing.len && (*missing.ptr == '"' || member_path_len(missing.ptr));
 }
 
+/* filter_compared - the comparison with the enumerator @missing of filter_fits; NULL: it is none, but a name. */
+const struct filter_node *filter_compared(const struct filter *filter, struct text missing);
+
 #define FILTER_ANY_FUNC UINT32_MAX
 
 /*

@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "kernel/enumprefix.h"
 #include "kernel/bpfprog.h"
 
 static void prototab_shrink(struct proto_table *table, uint32_t cnt, uint32_t enum_cnt);
@@ -96,6 +97,9 @@ struct proto_enum *prototab_enum_begin(struct proto_table *table, uint32_t cnt)
 
 void prototab_enum_end(struct proto_table *table)
 {
+	struct proto_enum *en = &table->enums[table->enum_cnt];
+
+	en->prefix = enumprefix_of(en);
 	table->enumerator_cnt += table->enums[table->enum_cnt++].cnt;
 }
 
@@ -108,13 +112,39 @@ static const struct proto_enum *prototab_enum(const struct proto_table *table,
 	return &table->enums[type->enum_id - 1];
 }
 
+/* The name without the prefix; len 0: it does not have it. */
+static struct text enum_short_name(const struct proto_enum *en, uint32_t i)
+{
+	const struct text name = en->enumerators[i].name;
+	const size_t len = en->prefix.len;
+
+	return len && enumprefix_begins(name, en->prefix)
+		       ? (struct text){ name.ptr + len, name.len - len }
+		       : (struct text){ "", 0 };
+}
+
 void proto_enumerators(const struct proto_table *table, const struct proto_type *type,
 		       void (*visit)(void *ctx, struct text name), void *ctx)
 {
 	const struct proto_enum *en = prototab_enum(table, type);
 
-	for (uint32_t i = 0; en && i < en->cnt; i++)
+	for (uint32_t i = 0; en && i < en->cnt; i++) {
+		const struct text name = enum_short_name(en, i);
+
 		visit(ctx, en->enumerators[i].name);
+		if (name.len)
+			visit(ctx, name);
+	}
+}
+
+/* The index of the enumerator with this short name; cnt: there is none. */
+static uint32_t enum_find_short(const struct proto_enum *en, struct text symbol)
+{
+	uint32_t at = 0;
+
+	while (at < en->cnt && !(symbol.len && text_equal(symbol, enum_short_name(en, at))))
+		at++;
+	return at;
 }
 
 bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
@@ -122,15 +152,18 @@ bool proto_enumerator(const struct proto_table *table, const struct proto_type *
 {
 	const struct proto_enum *en = prototab_enum(table, type);
 
-	for (uint32_t i = 0; en && i < en->cnt; i++) {
-		if (!text_equal(symbol, en->enumerators[i].name))
-			continue;
-		*value = (int64_t)en->enumerators[i].value;
-		if (en->is_signed && en->bytes == 4)
-			*value = (int32_t)*value;
-		return true;
-	}
-	return false;
+	uint32_t at = 0;
+
+	while (en && at < en->cnt && !text_equal(symbol, en->enumerators[at].name))
+		at++;
+	if (en && at == en->cnt)
+		at = enum_find_short(en, symbol);
+	if (!en || at == en->cnt)
+		return false;
+	*value = (int64_t)en->enumerators[at].value;
+	if (en->is_signed && en->bytes == 4)
+		*value = (int32_t)*value;
+	return true;
 }
 
 int prototab_add(struct proto_table *table, const struct proto *proto)

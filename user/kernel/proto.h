@@ -73,6 +73,7 @@ struct proto_enum {
 	uint8_t bytes;   /* 1, 2, 4 or 8 */
 	bool is_signed;
 	uint32_t cnt;
+	struct text prefix; /* what nearly all names begin with: SKB_DROP_REASON_; len 0: nothing */
 	struct enumerator *enumerators; /* by value, each value once */
 };
 
@@ -106,11 +107,17 @@ int proto_table_add(struct proto_table *table, const struct kbtf *kb, const stru
 /* proto_table_get - the prototype of @func_id, or NULL. Borrowed; valid until a function is added. */
 const struct proto *proto_table_get(const struct proto_table *table, uint32_t func_id);
 
-/* proto_enumerator - the value of the enumerator @symbol of the enum @type. Return: whether there is one. */
+/*
+ * proto_enumerator - the value of the enumerator @symbol of the enum @type; it may lack what nearly all of them begin with:
+ * NO_SOCKET. Return: whether there is one.
+ */
 bool proto_enumerator(const struct proto_table *table, const struct proto_type *type,
 		      struct text symbol, int64_t *value);
 
-/* proto_enumerators - call @visit for each enumerator of the enum @type; none for other types. */
+/*
+ * proto_enumerators - call @visit for each enumerator of the enum @type, and for its shorter name if it has one; none for other
+ * types.
+ */
 void proto_enumerators(const struct proto_table *table, const struct proto_type *type,
 		       void (*visit)(void *ctx, struct text name), void *ctx);
 

@@ -161,7 +161,7 @@ static const struct man_block man_blocks[] = {
 	  "retval < 0\n"
 	  "retval == -ECONNREFUSED && addrlen == 16\n"
 	  "!(flags & 0x40) || len > 1000\n"
-	  "reason == SKB_DROP_REASON_NO_SOCKET\n"
+	  "reason == NO_SOCKET\n"
 	  "skb.mark == 5 && skb.dev.name == \"lo\"\n"
 	  "sk.sk_wmem_queued > 100000 || sk:tcp_sock.snd_cwnd < 10" },
 	{ MAN_ITEM, "NAME",
@@ -176,7 +176,7 @@ static const struct man_block man_blocks[] = {
 	  "comparisons; & is true if NAME and NUMBER have a bit in common." },
 	{ MAN_ITEM, "NUMBER",
 	  "decimal or hexadecimal, with - before it if negative; the name of an errno; an enumerator of the argument's "
-	  "or member's type; another NAME.MEMBER, but not with &; \"TEXT\" with == and != for arrays of characters and pointers to them." },
+	  "or member's type, whole or without what nearly all of that type begin with (SKB_DROP_REASON_NO_SOCKET, NO_SOCKET); another NAME.MEMBER, but not with &; \"TEXT\" with == and != for arrays of characters and pointers to them." },
 	{ MAN_ITEM, "&& || ! ()", "combine comparisons; && binds tighter than ||." },
 	{ MAN_SUBSECTION, "--show: members of the structs behind arguments", NULL },
 	{ MAN_TEXT, NULL,

@@ -504,15 +504,35 @@ static int member_misses(const struct filter *filter, const struct func *func)
 	return VERDICT_NOTHING;
 }
 
+/* What is compared has no value of this name. Others as filter_misses. */
+static int value_misses(const struct filter_node *node, const char *near, const struct func *func)
+{
+	const struct text name = filter_whole_name(node);
+
+	log_error("--filter: '%.*s'%s%s%s has no value %.*s", (int)name.len, name.ptr,
+		  func ? " of '" : "", func ? func->name.ptr : "", func ? "'" : "",
+		  (int)node->symbol.len, node->symbol.ptr);
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint(
+			"the names of values are the enumerators of its type, and those of errors, such as -EAGAIN");
+	return VERDICT_NOTHING;
+}
+
 /*
  * @near: the name that may have been meant; "": unknown. @func: a function without @missing; NULL: no function has
  * it.
  */
-static int filter_misses(const struct text *missing, const char *near, const struct func *func)
+static int filter_misses(const struct filter *filter, const struct text *missing, const char *near,
+			 const struct func *func)
 {
+	const struct filter_node *node = filter_compared(filter, *missing);
 	char name[64];
 	const char *foreign;
 
+	if (node)
+		return value_misses(node, near, func);
 	snprintf(name, sizeof(name), "%.*s", (int)missing->len, missing->ptr);
 	foreign = foreign_text(FOREIGN_NAME, name);
 	if (func)
@@ -528,7 +548,7 @@ static int filter_misses(const struct text *missing, const char *near, const str
 	else
 		log_hint(
 			"retval is a function's result, unless it is void; --graph-opts args shows the names of "
-			"arguments; enumerators are those of the argument's type");
+			"arguments");
 	return VERDICT_NOTHING;
 }
 
@@ -596,6 +616,8 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			     const struct proto_table *protos, const struct kbtf *kb)
 {
 	struct text missing = { "", 0 };
+	struct text unknown = { "", 0 };
+	bool is_unknown;
 	bool has_start = false;
 	int err = 0;
 
@@ -610,16 +632,20 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 		}
 		return filter_is_member(missing)
 			       ? member_misses(opts->filter, func)
-			       : filter_misses(&missing,
+			       : filter_misses(opts->filter, &missing,
 					       filter_suggest(opts->filter, protos, (uint32_t)i,
 							      missing),
 					       func);
 	}
-	if (!opts->filter || (has_start && !has_unknown(opts->filter, protos, &missing)))
+	is_unknown = opts->filter && has_unknown(opts->filter, protos, &unknown);
+	if (!opts->filter || (has_start && !is_unknown))
 		return 0;
+	/* what no function has tells more than what the last one lacks */
+	if (is_unknown)
+		missing = unknown;
 	if (has_start ? filter_is_member(missing) : *opts->filter->why)
 		return member_misses(opts->filter, NULL);
-	return filter_misses(&missing,
+	return filter_misses(opts->filter, &missing,
 			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
 }
 
