@@ -496,7 +496,11 @@ check 'flows each second' 0 '^$' profile --by flow -i 1s --parse-only
 usage_error 'flows have no time of their own' '--by flow sorts by count, total, avg, p50, p99, max, bytes or name' profile --by flow --sort self
 usage_error 'functions have no tracepoints' 'profile takes -e only with --by' profile -e skb:kfree_skb
 usage_error 'tracepoints are not chosen as calls are' \
-	'--slower-than chooses calls, and without -T, -G and --preset --by counts tracepoints alone' profile --by reason --slower-than 1ms
-usage_error 'not by their packets' '--packet chooses calls, ' profile --by program -e skb:kfree_skb --packet udp
+	'--slower-than chooses among calls of functions, but without -T, -G or --preset only tracepoints are counted' \
+	profile --by program -e tcp:tcp_probe --slower-than 1ms
+verify 'what to count is said' grep -qx 'hint: -T FUNC counts calls, too, and chooses among these' "$dir/err"
+usage_error 'not by their packets' '--packet chooses among calls ' profile --by program -e skb:kfree_skb --packet udp
+verify 'what drops is said' grep -q '^hint: -T sk_skb_reason_drop (before 6\.11 kfree_skb_reason, .*) counts the calls that drop packets$' "$dir/err"
+usage_error 'not by whose they are' '--host-side chooses among calls ' profile --by reason --netns 1 --host-side
 check 'calls are chosen' 0 '^$' profile --by reason -T kfree_skb --slower-than 1ms --parse-only
 check 'tracepoints alone' 0 '^$' profile --by program -e skb:kfree_skb --parse-only

@@ -184,6 +184,19 @@ test_pairs()
 	expect_no_line ' (kfree_skbmem|skb_free_head|skb_release_data|sock_wfree)$' out
 }
 
+# Of packets that are followed, as of those that match, all calls count, and no others.
+test_followed()
+{
+	begin_table --by flow -T ip_rcv -T __dev_queue_xmit --packet 'udp dst port 5001' --track
+	TO=127.0.0.1 PORT=5001 workload udp-to 20
+	TO=127.0.0.1 PORT=5002 workload udp-to 7
+	end_table
+	for func in ip_rcv __dev_queue_xmit; do
+		expect_count_guarded 1 "^ +20 .* udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5001 +$func\$" out err
+	done
+	expect_no_line ':5002 ' out
+}
+
 # A server without a peer, and its clients' packets: functions that have both tell whose packet it is.
 test_peers()
 {
@@ -375,4 +388,4 @@ test_impossible()
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 
-run_tests reasons reasons_of_calls intervals flows pairs peers retransmits impossible devices callers containers -- programs lacking
+run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits impossible devices callers containers -- programs lacking

@@ -542,6 +542,10 @@ test_host_side()
 	cat err out
 	expect_count 6 ' icmp_rcv\(' out # of the container, and not of the command
 	expect_count 6 ' ip_forward\(' out
+	expect 0 'a table' netfgraph profile --by device --netns near --host-side -T ip_forward -o out -- sh -c "$near ping -c 5 -i 0.05 -W 2 10.2.0.2" 2>err
+	cat err out
+	expect_count 1 '^ +5 .* br0 +ip_forward$' out # to the other side, ...
+	expect_count 1 '^ +5 .* f0 +ip_forward$' out # ... and the answers, which had the host's address
 	expect 0 'in a namespace' netfgraph -v --netns near --packet icmp --host-side --timeout 100ms -o out 2>err
 	expect_line "^netfgraph: --host-side: --packet '\(icmp\) and \(host 10\.1\.0\.2 or host fd00::2\)' --track$" err
 	kill $boxed

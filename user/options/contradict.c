@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "format/keytable.h"
 #include "format/profile.h"
+#include "kernel/tracepoint.h"
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
@@ -83,6 +84,18 @@ static bool counts_points(const struct opts *opts)
 	return opts->events.cnt || opts_counts_by(opts, ROWKEY_REASON);
 }
 
+/* What to count in place of tracepoints. */
+static const char *with_function(const struct opts *opts)
+{
+	bool has_drops = opts_counts_by(opts, ROWKEY_REASON);
+
+	for (size_t i = 0; i < opts->events.cnt; i++)
+		has_drops |= tracepoint_matches(opts->events.items[i], "skb", "kfree_skb");
+	return has_drops
+		       ? "-T sk_skb_reason_drop (before 6.11 kfree_skb_reason, before 5.17 kfree_skb) counts the calls that drop packets"
+		       : "-T FUNC counts calls, too, and chooses among these";
+}
+
 /* profile --by, but for function. */
 static const char *keyopts_contradiction(struct opts *opts)
 {
@@ -101,11 +114,12 @@ static const char *keyopts_contradiction(struct opts *opts)
 		return "--callers and --callees belong to tables of functions";
 	if (opts->interval_ns && opts->input_path)
 		return "profile --by has one table of a file: no -i";
-	if (selector) {
+	if (counts_points(opts) && (selector || opts->host_side)) {
+		opts->hint = with_function(opts);
 		snprintf(
 			why, sizeof(why),
-			"%s chooses calls, and without -T, -G and --preset --by counts tracepoints alone",
-			selector->option);
+			"%s chooses among calls of functions, but without -T, -G or --preset only tracepoints are counted",
+			selector ? selector->option : "--host-side");
 		return why;
 	}
 	if (!opts->has_sort || keytable_sorts((enum profile_sort)opts->profile_sort))

@@ -562,11 +562,11 @@ const struct opt_def opt_defs[] = {
 	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match. A recording needs "
 	  "--graph-opts packet, and has of all packets what a socket has." },
 	{ 0, "track", NULL, FLAG(follows),
-	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OF(VERB_LIST) | OPT_LIVE_ONLY,
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS | OF(VERB_LIST) | OPT_LIVE_ONLY,
 	  "With --packet: also print graphs for the clones, copies, segments and fragments of a packet that matched, "
 	  "with other addresses or ports, in a tunnel or out of it, in another network namespace. All have the "
 	  "packet's number, pkt=7, at the first call of a start function with it in a graph. With latency --by stage "
-	  "these have the times of the packet that they come from." },
+	  "these have the times of the packet that they come from; with profile, their calls count, too." },
 	{ 0, "slower-than", "DURATION", DURATION(starts.slower_ns), SELECTS,
 	  "Print only calls of start functions (-G, --preset; without these, outermost calls) that took at least "
 	  "this long, each with everything it called, in the order in which they returned. A report also shows those "
@@ -627,7 +627,7 @@ const struct opt_def opt_defs[] = {
 	{ 0, "netns", "PATH|PID|INODE", TEXTS(netns), SELECTS | OPT_LIVE_ONLY,
 	  "Trace the tasks in this network namespace and, in softirqs, its packets; repeatable." },
 	{ 0, "host-side", NULL, FLAG(host_side),
-	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OPT_LIVE_ONLY,
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS | OPT_LIVE_ONLY,
 	  "With --container, --pod, --cgroup, --netns or -p: instead of its tasks, trace its packets wherever they pass on this host "
 	  "(veth, bridge, NAT, card), by the addresses that its network namespace has at the start: like --packet 'host "
 	  "ADDRESS' --track. --packet narrows it. Takes CAP_SYS_ADMIN." },
