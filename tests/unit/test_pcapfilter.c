@@ -185,8 +185,8 @@ TEST(what_cannot_be_is_refused)
 {
 	check_refused("", "is empty");
 	check_refused("  ", "is empty");
-	check_refused("tcp prt 3", "syntax error");
-	check_refused("vlan", "no VLAN support");
+	check_refused("tcp prt 3", "'prt' cannot follow 'tcp'");
+	check_refused("vlan", "layer 2");
 	check_refused("ether host 02:00:00:00:00:01", "is not a filter: ");
 	check_refused("arp", "is not a filter: ");
 	check_refused("tcp and udp", "rejects all packets");

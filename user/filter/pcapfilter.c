@@ -14,6 +14,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "filter/pcapsyntax.h"
 #include "nfg_abi.h"
 #include "trace/values.h"
 
@@ -140,8 +141,58 @@ static bool has_unknown_name(const char *expression, char *why, size_t why_size)
 	return false;
 }
 
+static bool is_syntax_error(const struct libpcap *lib, pcap_t *pcap)
+{
+	return strstr(lib->geterr(pcap), "syntax error") != NULL;
+}
+
+static enum pcapsyntax_verdict try_part(void *ctx, const char *expression)
+{
+	const struct libpcap *lib = ctx;
+	enum pcapsyntax_verdict verdict = PCAPSYNTAX_OTHER;
+	pcap_t *pcap = lib->open_dead(DLT_RAW, SNAP_BYTES);
+	struct bpf_program prog;
+
+	if (!pcap)
+		return verdict;
+	if (!lib->compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
+		lib->freecode(&prog);
+		verdict = PCAPSYNTAX_OK;
+	} else if (is_syntax_error(lib, pcap)) {
+		verdict = PCAPSYNTAX_ERROR;
+	}
+	lib->close(pcap);
+	return verdict;
+}
+
+static void refuse_link(const char *word, char *why, size_t why_size)
+{
+	snprintf(
+		why, why_size,
+		"is not a filter: '%s' is of layer 2, and packets are matched from the IP header on",
+		word);
+}
+
+/* Why libpcap does not take @expression. */
+static void refuse_filter(const struct libpcap *lib, pcap_t *pcap, const char *expression,
+			  char *why, size_t why_size)
+{
+	const struct pcapsyntax syntax = { .compile = try_part, .ctx = (void *)lib };
+	const char *link_word = pcapsyntax_link_word(expression);
+	char text[400];
+
+	snprintf(text, sizeof(text), "%s", lib->geterr(pcap));
+	text[strcspn(text, "\n")] = '\0';
+	if (is_syntax_error(lib, pcap))
+		pcapsyntax_why(&syntax, expression, text, sizeof(text));
+	else if (*link_word)
+		return refuse_link(link_word, why, why_size);
+	snprintf(why, why_size, "is not a filter: %s", text);
+}
+
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size)
 {
+	const char *link_word = pcapsyntax_link_word(expression);
 	const struct libpcap *lib;
 	struct bpf_program prog;
 	char missing[400];
@@ -155,6 +206,10 @@ int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why
 	}
 	if (has_unknown_name(expression, why, why_size))
 		return -EINVAL;
+	if (*link_word && (strstr(expression, "ether[") || strstr(expression, "link["))) {
+		refuse_link(link_word, why, why_size);
+		return -EINVAL; /* libpcap would take bytes of the IP header */
+	}
 	lib = libpcap_load(missing, sizeof(missing));
 	if (!lib) {
 		snprintf(why, why_size, "needs libpcap: %s", missing);
@@ -164,8 +219,7 @@ int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why
 	if (!pcap)
 		return -ENOMEM;
 	if (lib->compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
-		snprintf(why, why_size, "is not a filter: %s", lib->geterr(pcap));
-		why[strcspn(why, "\n")] = '\0';
+		refuse_filter(lib, pcap, expression, why, why_size);
 		err = -EINVAL;
 	} else {
 		err = translate(out, &prog, why, why_size);

@@ -155,6 +155,25 @@ static const struct man_block man_blocks[] = {
 	  "the script that the shell needs." },
 
 	{ MAN_SECTION, "FILTER SYNTAX", NULL },
+	{ MAN_SUBSECTION, "--packet: packets", NULL },
+	{ MAN_CODE, NULL,
+	  "tcp port 443\n"
+	  "udp dst port 53 and host 10.0.0.7\n"
+	  "tcp and (src port 80 or dst port 80) and not net 10.0.0.0/8\n"
+	  "tcp[tcpflags] & (tcp-syn|tcp-rst) != 0" },
+	{ MAN_TEXT, NULL,
+	  "The syntax is that of pcap-filter(7), for packets that begin with the IP header; host names are looked up "
+	  "once. libpcap, which compiles it, is needed only here. The filter sees the IP header and the 20 bytes after "
+	  "it; in a tunnel, the header that the function works on. IP and TCP options are skipped correctly. Deeper "
+	  "bytes, offsets computed from the packet, and layer 2 (vlan, ether, arp) are refused." },
+	{ MAN_TEXT, NULL,
+	  "Where there is no IP header yet, or the function has only a socket, the socket is matched as if it were "
+	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not. The same goes for all "
+	  "packets of a recording, which has them if it was made with --graph-opts packet." },
+	{ MAN_TEXT, NULL,
+	  "With --track a packet that matched has a number, and keeps it through copies, segments, fragments, NAT, "
+	  "tunnels and namespaces. Its argument pkt is at the first call of a start function with it in a graph. A reply is "
+	  "another packet." },
 	{ MAN_SUBSECTION, "--filter: calls by arguments and result", NULL },
 	{ MAN_TEXT, NULL, "An expression compares names with numbers:" },
 	{ MAN_CODE, NULL,
@@ -183,20 +202,6 @@ static const struct man_block man_blocks[] = {
 	  "A list of members, written as in --filter and read when the call begins: skb.len,sk.sk_state,skb.dev.name. At most 8. "
 	  "Each function shows those that its own types have, as further arguments. A text is cut after 16 bytes, which ... says; "
 	  "(null) stands for a member behind a pointer that is NULL, (fault) for one that could not be read." },
-	{ MAN_SUBSECTION, "--packet: packets", NULL },
-	{ MAN_TEXT, NULL,
-	  "The syntax is that of pcap-filter(7), for packets that begin with the IP header; host names are looked up "
-	  "once. libpcap, which compiles it, is needed only here. The filter sees the IP header and the 20 bytes after "
-	  "it; in a tunnel, the header that the function works on. IP and TCP options are skipped correctly. Deeper "
-	  "bytes, offsets computed from the packet, and layer 2 (vlan, ether) are refused." },
-	{ MAN_TEXT, NULL,
-	  "Where there is no IP header yet, or the function has only a socket, the socket is matched as if it were "
-	  "sending. Fields that a socket lacks, such as TCP flags or len, do not match, even after not. The same goes for all "
-	  "packets of a recording, which has them if it was made with --graph-opts packet." },
-	{ MAN_TEXT, NULL,
-	  "With --track a packet that matched has a number, and keeps it through copies, segments, fragments, NAT, "
-	  "tunnels and namespaces. Its argument pkt is at the first call of a start function with it in a graph. A reply is "
-	  "another packet." },
 
 	{ MAN_SECTION, "OUTPUT", NULL },
 	{ MAN_TEXT, NULL,

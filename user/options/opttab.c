@@ -222,7 +222,7 @@ static const char *apply_from(struct opts *opts, const char *text)
 
 static const char *apply_packet(struct opts *opts, const char *text)
 {
-	static char why[512];
+	static char why[640];
 	int err;
 
 	pcapfilter_release(&opts->packet);
@@ -555,8 +555,8 @@ const struct opt_def opt_defs[] = {
 	  "'tcp:*', sched_switch; repeatable. Each is SYSTEM:NAME, or NAME alone. They are in scope as calls are. "
 	  "'list -e' shows which there are, with their fields. With report: only these. With profile --by: count them, too." },
 	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet), SELECTS,
-	  "Print the graph only for packets that match, in tcpdump syntax (pcap-filter(7)), for example 'tcp port "
-	  "443'. A graph starts at the first traced function (with -G or --preset, the first start function) that "
+	  "'tcp port 443', 'udp dst port 53 and host 10.0.0.7': print the graph only for packets that match, in tcpdump syntax "
+	  "(pcap-filter(7); netfgraph help filter has more). A graph starts at the first traced function (with -G or --preset, the first start function) that "
 	  "has such a packet or its socket as an argument. The filter runs in the kernel; nothing is recorded for "
 	  "other packets. Where a packet has no IP header yet, its socket is matched: src is the local end, dst "
 	  "the peer; an expression that reads what a socket does not have (TTL, flags, len) does not match. A recording needs "

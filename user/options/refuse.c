@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/suggest.h"
+#include "filter/pcapsyntax.h"
 #include "options/graphopts.h"
 #include "options/manual.h"
 
@@ -520,8 +521,10 @@ static const char *expression_hint(const struct opt_def *def, const char *text)
 	const size_t len = strcspn(text, " ");
 
 	if (!strcmp(def->name, "packet"))
-		return strstr(text, "retval") || strstr(text, "==") || strstr(text, "&&")
+		return strstr(text, "retval")
 			       ? "--filter 'retval < 0' compares arguments and results"
+		       : *pcapsyntax_link_word(text)
+			       ? "--filter tests what else packets have: skb.dev.name, skb.vlan_tci, skb.protocol"
 			       : syntax;
 	if (strcmp(def->name, "filter") != 0)
 		return NULL;
