@@ -370,6 +370,23 @@ test_lacking()
 	expect_line "^netfgraph: 'rec': no call has the addresses of a packet or a socket, which --by flow counts by$" err
 }
 
+# A second tracer at the function that frees puts itself between that and its callers: that is said.
+test_placeless()
+{
+	begin netfgraph -v --max-overhead 100 -o other -T "$(free_func)"
+	wait_attached
+	other=$tracer
+	begin_table --by reason
+	TO=127.0.0.1 PORT=5001 workload udp-to 20
+	end_table
+	kill -TERM "$other"
+	wait "$other"
+	expect_sum 20 ' (NO_SOCKET|-) +[^ ]+ +skb:kfree_skb$' out
+	cnt=$(sum_of '  [A-Z_-]+ +- +skb:kfree_skb$' out)
+	[ "$cnt" -ge 20 ] || skip 'the other tracer hides no place here'
+	expect_line "^netfgraph: $cnt drops have no place: another tracer, such as a second netfgraph, " err
+}
+
 # What nothing can have that is traced is refused before the trace, with what has it.
 test_impossible()
 {
@@ -388,4 +405,4 @@ test_impossible()
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 
-run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits impossible devices callers containers -- programs lacking
+run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless impossible devices callers containers -- programs lacking

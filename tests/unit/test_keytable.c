@@ -267,6 +267,7 @@ TEST(the_place_that_tracing_hides_is_the_function_around_the_one_that_drops)
 		  ",,,NETFILTER_DROP,,skb:kfree_skb,,1,,,,,,\n"
 		  ",,,NETFILTER_DROP,nft_do_chain,skb:kfree_skb,,2,,,,,,\n"
 		  ",,,TC_INGRESS,nft_do_chain,kfree_skb_reason,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->placeless_cnt == 1);
 }
 
 TEST(time_inside_a_recursion_counts_once)

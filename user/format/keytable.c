@@ -204,8 +204,11 @@ static uint32_t current_entry(struct keytable *kt, const struct calltask *task, 
 
 	for (uint32_t i = 0; i < keys->cnt; i++) {
 		has[i] = rowkey_of(&found[i], keys->by[i], row, task->comm);
-		if (has[i] && keys->by[i] == ROWKEY_REASON && !found[i].parts[1].len)
+		if (has[i] && keys->by[i] == ROWKEY_REASON && !found[i].parts[1].len) {
 			found[i].parts[1] = dropping_func(task, depth);
+			kt->stats.placeless_cnt +=
+				!found[i].parts[1].len && rowkey_place_is_hidden(row);
+		}
 		if (has[i])
 			id_take_key(&id.texts[i * ROWKEY_PART_CNT], keys->by[i], &found[i]);
 	}

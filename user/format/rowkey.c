@@ -202,6 +202,15 @@ static struct text place_of(const struct row *row)
 	return row->caller ? place_in(row->caller->place) : (struct text){ 0 };
 }
 
+bool rowkey_place_is_hidden(const struct row *row)
+{
+	const struct value *location = value_named(row, "location");
+
+	if (row->kind == ROW_POINT)
+		return location && retaddr_is_tracing(location->text);
+	return row->caller && retaddr_is_tracing(row->caller->place);
+}
+
 /* Kernels before 5.17 have no reasons: what drops is known by its name. */
 static bool is_drop(const struct row *row)
 {

@@ -70,6 +70,9 @@ const char *rowkey_hint(enum rowkey_by by);
  */
 bool rowkey_of(struct rowkey *key, enum rowkey_by by, const struct row *row, struct text comm);
 
+/* rowkey_place_is_hidden - whether tracing hides the place of a drop: there is an address, but of a tracer. */
+bool rowkey_place_is_hidden(const struct row *row);
+
 /*
  * rowkey_bytes - how many bytes it is about: the member skb.len of a call, what a function sends (..._sendmsg), or the
  * length of a packet in a tracepoint. Return: whether that is known.

@@ -235,6 +235,16 @@ static void say_left_out(const struct keytable_stats *stats)
 			 KEYTABLE_ROW_MAX);
 }
 
+/* Where no function is traced, it is not this trace that puts itself between a function and its caller. */
+static void say_placeless(const struct sink_keys *sk, uint64_t cnt)
+{
+	if (cnt && sk->rows.opts->counts_points)
+		log_warn(
+			"%" PRIu64
+			" %s no place: another tracer, such as a second netfgraph, traces the function that frees them",
+			cnt, plural(cnt, "drop has", "drops have"));
+}
+
 static int put_keys_metrics(struct sink_keys *sk, struct keytable_view *view)
 {
 	struct strbuf out = { 0 };
@@ -328,6 +338,7 @@ static int keys_finish(struct sink *sink, bool is_failed)
 		if (!verdict) {
 			say_keyless(sk, keytable_stats(sk->keys));
 			say_left_out(keytable_stats(sk->keys));
+			say_placeless(sk, keytable_stats(sk->keys)->placeless_cnt);
 			rowsink_fail(&sk->rows, put_last(sk));
 		}
 	}
