@@ -299,6 +299,13 @@ static const char *preempts(const struct attach_want *want)
 	return want->preemption == PREEMPTION_ON ? "preempts" : "may preempt";
 }
 
+/* Where the user finds out about missed calls. */
+static const char *tells_missed(const struct attach_want *want)
+{
+	return want->is_table ? "how many is said at the end"
+			      : "the trace marks where, and how many is said at the end";
+}
+
 /* Whether calls may be missed although the user wants all. */
 static bool may_miss_calls(const struct attach_plan *plan, const struct attach_want *want)
 {
@@ -314,8 +321,7 @@ static int check_completeness(const struct attach_plan *plan, const struct attac
 		"--complete: this kernel %s tasks inside fentry and fexit programs, which hides other tasks' "
 		"calls, and %s",
 		preempts(want), why_no_sites(plan, want));
-	log_hint(
-		"without --complete, missed calls are counted, and the trace marks where calls may be missing");
+	log_hint("without --complete, calls may be missed; %s", tells_missed(want));
 	return -EOPNOTSUPP;
 }
 
@@ -337,13 +343,12 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 			 attach_thread_bytes(want) >> 20, want->thread_cnt);
 	if (may_miss_calls(plan, want) && plan->members_by_pair && want->has_lengths)
 		log_warn(
-			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; they are counted (--complete misses none, and has no BYTES)",
-			preempts(want));
+			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (--complete misses none, and has no BYTES)",
+			preempts(want), tells_missed(want));
 	else if (may_miss_calls(plan, want))
 		log_warn(
-			"this kernel %s tasks inside programs: calls of other tasks may be missed; they "
-			"are counted, and the trace marks where calls may be missing",
-			preempts(want));
+			"this kernel %s tasks inside programs: calls of other tasks may be missed; %s",
+			preempts(want), tells_missed(want));
 	else if (pair_cnt && attach_is_open(want->mode) && wants_all_calls(want))
 		log_warn(
 			"%zu functions are attached by fentry and fexit: this kernel %s tasks inside such "

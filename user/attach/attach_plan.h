@@ -73,6 +73,7 @@ struct attach_want {
 	bool has_marks;        /* exits are marked by the call's result ... */
 	bool has_filter;       /* ... or by its arguments, too (--filter) ... */
 	bool only_starts_have; /* ... but only the exits of start functions */
+	bool is_table;         /* of functions or keys: it has no place for marks */
 	bool sums_up;          /* calls are summed up in the kernel */
 	bool in_windows;       /* links are replaced repeatedly (--duty) */
 	bool by_packet; /* packets decide (--packet): at kprobes this takes bpf_rdonly_cast() (6.2) */

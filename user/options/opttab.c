@@ -698,7 +698,7 @@ const struct opt_def opt_defs[] = {
 	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
 	  "Sort the functions of a table by this column: with profile and latency by " PROFILE_SORT_NAMES
 	  "; with info by count or name; with diff by the change of any of these but net and net-self. "
-	  "Default: total; of latency name; of info count." },
+	  "Default: total; of profile --by count; of latency name; of info count." },
 	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS,
 	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
 	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
@@ -805,8 +805,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "cheap", NULL, FLAG(is_cheap), SELECTS | OPT_LIVE_ONLY,
 	  "Attach in the way that costs a call least and takes acceptable time: multi where the kernel has it, for "
 	  "up to 3,000 functions; else session or pair, as long as attaching and detaching take two seconds at "
-	  "most, and kprobe or kprobes for more functions. Calls may be lost when tasks are preempted; they are "
-	  "counted, and the trace marks where calls may be missing." },
+	  "most, and kprobe or kprobes for more functions. Calls may be missed when tasks are preempted; the "
+	  "trace marks where, and how many is said at the end." },
 	{ 0, "wait-detach", NULL, FLAG(waits_for_detach), RECORDS | OPT_LIVE_ONLY,
 	  "Exit only when the last program is detached. Without it, detaching that takes longer than a third of a "
 	  "second continues in a background process, and a message says so once a day; the output is complete before that." },

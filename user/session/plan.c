@@ -66,6 +66,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.has_marks = selector_of(opts, SELECTS_BY_VALUES),
 		.has_filter = opts->filter != NULL,
 		.only_starts_have = selector_of(opts, SELECTS_BY_STARTS),
+		.is_table = sums_up(opts),
 		.sums_up = sums_up(opts),
 		.in_windows = opts->duty_pct,
 		.by_packet = opts->packet.insn_cnt != 0,
