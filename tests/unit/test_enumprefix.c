@@ -66,6 +66,7 @@ TEST(nearly_all_names_begin_with_the_prefix)
 	CHECK_STR(prefix_of("A_ A_ A_"), "");
 	CHECK_STR(prefix_of("A_B_ONE A_B_TWO A_B_THREE A_B_"), "A_B_");
 	CHECK_STR(prefix_of(""), "");
+	CHECK_STR(prefix_of("a_b_c_d_e_f_g_h_i_j_ONE a_b_c_d_e_f_g_h_i_j_TWO"), "a_b_c_d_e_f_g_h_");
 }
 
 TEST(values_have_names_without_it)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define WORDS_MAX 8 /* a damaged recording may have names of hundreds */
+
 /* Where the word of @name ends that begins at @from, with its '_'; 0: it has none, or begins unlike @like. */
 static uint32_t enum_word_end(struct text name, struct text like, uint32_t from)
 {
@@ -47,7 +49,12 @@ struct text enumprefix_of(const struct proto_enum *en)
 {
 	struct text prefix = { "", 0 };
 
-	for (struct text longer; (longer = enum_longer_prefix(en, prefix)).len;)
+	for (int i = 0; i < WORDS_MAX; i++) {
+		const struct text longer = enum_longer_prefix(en, prefix);
+
+		if (!longer.len)
+			break;
 		prefix = longer;
+	}
 	return prefix;
 }
