@@ -134,6 +134,17 @@ TEST(a_socket_without_a_peer_stays_one)
 		  "udp 0.0.0.0:68 > 0.0.0.0:0");
 }
 
+TEST(later_fragments_have_no_ports)
+{
+	CHECK_STR(flow_text(packet(IPPROTO_UDP, "10.0.0.9", 0, "10.0.0.2", 0, false)),
+		  "udp 10.0.0.2 > 10.0.0.9");
+	CHECK_STR(flow_text(packet(IPPROTO_UDP, "10.0.0.9", 0, "10.0.0.2", 80, false)),
+		  "udp 10.0.0.2:80 > 10.0.0.9:0");
+	/* a socket that is not bound yet */
+	CHECK_STR(flow_text(packet(IPPROTO_UDP, "0.0.0.0", 0, "0.0.0.0", 0, true)),
+		  "udp 0.0.0.0:0 > *");
+}
+
 TEST(flows_have_their_calls_and_bytes)
 {
 	const struct nfg_packet there =

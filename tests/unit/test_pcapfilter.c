@@ -168,6 +168,11 @@ TEST(recorded_packets_have_addresses_ports_and_protocol)
 	CHECK(matches("ip and dst host 10.0.0.2", &mapped) && !matches("ip6", &mapped));
 	packet.family = 0;
 	CHECK(!matches("not udp", &packet));
+	/* a later fragment has no ports */
+	packet = recorded(&recipes[0]);
+	packet.sport = packet.dport = 0;
+	CHECK(matches("tcp", &packet) && !matches("tcp port 0", &packet));
+	CHECK(matches("not tcp port 443", &packet));
 }
 
 static void check_refused(const char *expression, const char *want)

@@ -909,6 +909,12 @@ static bool has_ports(uint8_t proto)
 	       proto == IPPROTO_SCTP;
 }
 
+/* A later fragment has no ports. */
+static bool is_fragment(const struct nfg_packet *packet)
+{
+	return has_ports(packet->proto) && !packet->from_sock && !packet->sport && !packet->dport;
+}
+
 /* As view_of_sock of bpf/filter.bpf.h. Return: the number of valid bytes; 0: the family is unknown. */
 static uint32_t view_of(uint8_t *view, const struct nfg_packet *any)
 {
@@ -925,6 +931,10 @@ static uint32_t view_of(uint8_t *view, const struct nfg_packet *any)
 	memcpy(view + (is_ipv4 ? 16 : 24), packet.daddr, is_ipv4 ? 4 : 16);
 	if (!has_ports(packet.proto))
 		return cnt;
+	if (is_fragment(&packet)) {
+		view[FRAGMENT_AT + 1] = is_ipv4; /* some offset, which is all that is read of it */
+		return cnt;
+	}
 	memcpy(view + cnt, &packet.sport, sizeof(packet.sport));
 	memcpy(view + cnt + 2, &packet.dport, sizeof(packet.dport));
 	return cnt + 4;

@@ -33,6 +33,12 @@ static bool has_ports(uint8_t proto)
 	       proto == IPPROTO_DCCP || proto == IPPROTO_UDPLITE;
 }
 
+/* A later fragment has no ports. Both are 0 then, which those of a packet that a socket sends never are. */
+static bool shows_ports(const struct nfg_packet *packet)
+{
+	return has_ports(packet->proto) && (packet->from_sock || packet->sport || packet->dport);
+}
+
 static void put_end(struct strbuf *out, const struct nfg_packet *packet, const uint8_t *addr,
 		    uint16_t port)
 {
@@ -45,7 +51,7 @@ static void put_end(struct strbuf *out, const struct nfg_packet *packet, const u
 	strbuf_str(out, text);
 	if (is_v6)
 		strbuf_char(out, ']');
-	if (!has_ports(packet->proto))
+	if (!shows_ports(packet))
 		return;
 	strbuf_char(out, ':');
 	strbuf_u64(out, ntohs(port));
