@@ -4,8 +4,8 @@
 
 /*
  * Describes a packet or a socket, if requested: addresses, ports, protocol, TCP flags, device. The data come from the
- * packet's own header if it has one already, else from its socket. Where a function has both, the socket tells, unless it has no
- * peer.
+ * packet's own header if it has one already, else from the function's socket or the packet's. So a packet has its own
+ * direction in functions that have a socket, too.
  */
 #include "packet.bpf.h"
 
@@ -86,29 +86,37 @@ static __always_inline void tuple_of_sock(struct nfg_packet *packet, struct sock
 	}
 }
 
-static __always_inline void tuple_of_skb(struct nfg_packet *packet, struct sk_buff *skb)
+/*
+ * Whether skb->dev is a device: memory that it shares with links of trees (of TCP's queues) may be one of these, even after
+ * the packet has left the tree. @skb has a header; if it was received, it has the number of its device.
+ */
+static __always_inline bool has_device(struct sk_buff *skb, struct net_device *dev)
 {
-	const void *head = BPF_CORE_READ(skb, head);
+	int received_by = BPF_CORE_READ(skb, skb_iif);
+
+	return !received_by || BPF_CORE_READ(dev, ifindex) == received_by;
+}
+
+/*
+ * Before the network layer has set the header's offset, the data of a received packet begins with its header. @is_beside_sock:
+ * the function has a socket, too. Return: whether the packet has a header.
+ */
+static __always_inline bool tuple_of_skb(struct nfg_packet *packet, struct sk_buff *skb,
+					 bool is_beside_sock)
+{
 	__u16 offset = BPF_CORE_READ(skb, network_header);
 	__u16 protocol = BPF_CORE_READ(skb, protocol);
 	struct net_device *dev = BPF_CORE_READ(skb, dev);
-	struct sock *sk = BPF_CORE_READ(skb, sk);
+	const void *at = offset ? BPF_CORE_READ(skb, head) + offset : BPF_CORE_READ(skb, data);
 	bool is_known = false;
 
-	if (dev)
+	if (protocol == ETH_P_IP_BE)
+		is_known = tuple_of_ipv4(packet, at);
+	else if (protocol == ETH_P_IPV6_BE)
+		is_known = tuple_of_ipv6(packet, at);
+	if (dev && (!is_beside_sock || (is_known && has_device(skb, dev))))
 		BPF_CORE_READ_STR_INTO(&packet->dev, dev, name);
-	if (protocol == ETH_P_IP_BE && offset)
-		is_known = tuple_of_ipv4(packet, head + offset);
-	else if (protocol == ETH_P_IPV6_BE && offset)
-		is_known = tuple_of_ipv6(packet, head + offset);
-	if (!is_known && sk)
-		tuple_of_sock(packet, sk);
-}
-
-/* It is not connected, so each of its packets may have another peer. */
-static __always_inline bool lacks_peer(struct sock *sk)
-{
-	return !BPF_CORE_READ(sk, __sk_common.skc_dport);
+	return is_known;
 }
 
 /*
@@ -117,12 +125,17 @@ static __always_inline bool lacks_peer(struct sock *sk)
  */
 static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind, __u64 skb)
 {
-	if (kind != NFG_ARG_SK)
-		tuple_of_skb(packet, (void *)ptr);
-	else if (skb && lacks_peer((void *)ptr))
-		tuple_of_skb(packet, (void *)skb);
-	if (kind == NFG_ARG_SK && !packet->family)
-		tuple_of_sock(packet, (void *)ptr);
+	const bool has_sock = kind == NFG_ARG_SK;
+	struct sock *sk = (void *)ptr;
+
+	if (!has_sock)
+		skb = ptr;
+	if (skb && tuple_of_skb(packet, (void *)skb, has_sock))
+		return 0;
+	if (!has_sock)
+		sk = BPF_CORE_READ((struct sk_buff *)skb, sk);
+	if (sk)
+		tuple_of_sock(packet, sk);
 	return 0;
 }
 

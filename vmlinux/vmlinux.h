@@ -238,6 +238,7 @@ struct sock {
 
 struct net_device {
 	char name[16];
+	int ifindex;
 	possible_net_t nd_net;
 };
 
@@ -245,6 +246,7 @@ struct sk_buff {
 	struct net_device *dev;
 	struct sock *sk;
 	unsigned int len;
+	int skb_iif;
 	__be16 protocol;
 	__u16 network_header;
 	sk_buff_data_t tail;

@@ -317,6 +317,25 @@ test_recorded()
 	expect_no_line 'tcp_' out
 }
 
+# A packet has its own direction in functions that have a socket, too; a filter afterwards says what the kernel's says.
+test_beside_socket()
+{
+	do_rcv='-T tcp_v4_do_rcv -T tcp_rcv_state_process'
+	expect 0 record netfgraph record -o rec $do_rcv --graph-opts packet -- taskset 1 workload tcp 4 2>err
+	expect 0 report netfgraph report rec >all
+	cat all
+	expect_no_line '/\* tcp .* socket' all
+	port=$(sed -n 's/.* > 127\.0\.0\.1:\([0-9]*\) flags=SYN .*/\1/p' all | head -n 1)
+	[ -n "$port" ] || fail 'no SYN'
+	for way in src dst; do
+		expect 0 report netfgraph report rec --packet "tcp $way port $port" >out
+		[ "$(count ' tcp_v4_do_rcv\(' out)" -ge 4 ] || fail "no packets with that $way"
+	done
+	expect_no_line "/\* tcp .*:$port > " out
+	expect 0 report netfgraph report rec --packet "tcp port $port" >out
+	expect_count "$(count ' tcp_v4_do_rcv\(' all)" ' tcp_v4_do_rcv\(' out
+}
+
 # A container's packets, of these some; whose one is that loopback delivers is known where its socket is found,
 # and that its namespace matters, soon after its first task is there.
 test_in_cgroup()
@@ -360,5 +379,5 @@ test_without_names()
 	cat err
 }
 
-run_tests without_names by_protocol by_socket nothing_else header_bytes header_of_socket mapped in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
+run_tests without_names by_protocol by_socket nothing_else header_bytes header_of_socket mapped beside_socket in_cgroup large_filters -- being_sent with_graph_funcs values at_once by_header \
 	with_others recorded
