@@ -23,9 +23,8 @@ struct view {
 	__u32 len;       /* from the IP header on; 0: unknown */
 };
 
-/* In network order: the bits of an IPv4 fragment's offset; the third word of ::ffff:a.b.c.d. */
+/* In network order: the bits of an IPv4 fragment's offset. */
 #define FRAGMENT_OFFSET_BE 0xff1f
-#define MAPPED_BE          0xffff0000
 
 #define PROTO_SCTP         132
 #define PROTO_UDPLITE      136
@@ -142,36 +141,6 @@ static __always_inline void view_ports(struct view *view, __u32 at, const struct
 static __always_inline bool is_mapped(const __u32 *address)
 {
 	return !address[0] && !address[1] && address[2] == MAPPED_BE;
-}
-
-struct msghdr {
-	void *msg_name;
-} __attribute__((preserve_access_index));
-
-/* What sendto() says, which a socket knows only if it is connected. The kernel has copied it. An IPv6 socket may use IPv4. */
-static __always_inline void destination_of(struct nfg_packet *packet, const struct msghdr *msg)
-{
-	const void *name = BPF_CORE_READ(msg, msg_name);
-	struct {
-		__u16 family;
-		__u16 port;
-		__u32 words[1];
-	} to = { 0 };
-	__u32 *daddr = (__u32 *)packet->daddr;
-
-	if (!name || bpf_probe_read_kernel(&to, sizeof(to), name))
-		return;
-	if (to.family == AF_INET_ && packet->family == 4) {
-		daddr[0] = to.words[0];
-	} else if (to.family == AF_INET_ && packet->family == 6) {
-		daddr[0] = daddr[1] = 0;
-		daddr[2] = MAPPED_BE;
-		daddr[3] = to.words[0];
-	} else if (to.family != AF_INET6_ || packet->family != 6 ||
-		   bpf_probe_read_kernel(daddr, 16, name + 8)) {
-		return;
-	}
-	packet->dport = to.port;
 }
 
 /* An IPv6 socket may use IPv4. @msg: what it sends, or NULL. */

@@ -4,14 +4,15 @@
 
 /*
  * Describes a packet or a socket, if requested: addresses, ports, protocol, TCP flags, device. The data come from the
- * packet's own header if it has one already, else from the function's socket or the packet's. So a packet has its own
- * direction in functions that have a socket, too.
+ * packet's own header if it has one already, else from the function's socket or the packet's, and from where a message
+ * is sent to: so a packet has its own direction in functions that have a socket, too.
  */
 #include "packet.bpf.h"
 
 #define ETH_P_IP_BE   0x0008
 #define ETH_P_IPV6_BE 0xdd86
 #define IPV6_HEADER   40
+#define MAPPED_BE     0xffff0000 /* the third word of ::ffff:a.b.c.d */
 
 struct tcp_head {
 	__u16 ports[2];
@@ -86,6 +87,42 @@ static __always_inline void tuple_of_sock(struct nfg_packet *packet, struct sock
 	}
 }
 
+struct msghdr {
+	void *msg_name;
+	int msg_namelen;
+} __attribute__((preserve_access_index));
+
+/*
+ * What sendto() says, which a socket knows only if it is connected. The kernel has copied it; a message to be received has room for an
+ * address, and no length. A connection of TCP has its peer, whatever is said. An IPv6 socket may use IPv4.
+ */
+static __always_inline void destination_of(struct nfg_packet *packet, const struct msghdr *msg)
+{
+	const void *name = BPF_CORE_READ(msg, msg_name);
+	struct {
+		__u16 family;
+		__u16 port;
+		__u32 words[1];
+	} to = { 0 };
+	__u32 *daddr = (__u32 *)packet->daddr;
+
+	if (!name || BPF_CORE_READ(msg, msg_namelen) <= 0 ||
+	    (packet->proto == PROTO_TCP && packet->dport) ||
+	    bpf_probe_read_kernel(&to, sizeof(to), name))
+		return;
+	if (to.family == AF_INET_ && packet->family == 4) {
+		daddr[0] = to.words[0];
+	} else if (to.family == AF_INET_ && packet->family == 6) {
+		daddr[0] = daddr[1] = 0;
+		daddr[2] = MAPPED_BE;
+		daddr[3] = to.words[0];
+	} else if (to.family != AF_INET6_ || packet->family != 6 ||
+		   bpf_probe_read_kernel(daddr, 16, name + 8)) {
+		return;
+	}
+	packet->dport = to.port;
+}
+
 /*
  * Whether skb->dev is a device: memory that it shares with links of trees (of TCP's queues) may be one of these, even after
  * the packet has left the tree. @skb has a header; if it was received, it has the number of its device.
@@ -120,10 +157,11 @@ static __always_inline bool tuple_of_skb(struct nfg_packet *packet, struct sk_bu
 }
 
 /*
- * Of a packet or socket, by @kind; @skb: the packet beside a socket, or 0. A separate function, because its stack is separate from
- * the program's (see values.bpf.h).
+ * Of a packet or socket, by @kind; @skb: the packet beside a socket, or 0; @msg: what is sent, or 0. A separate function, because its
+ * stack is separate from the program's (see values.bpf.h).
  */
-static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind, __u64 skb)
+static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kind, __u64 skb,
+				 __u64 msg)
 {
 	const bool has_sock = kind == NFG_ARG_SK;
 	struct sock *sk = (void *)ptr;
@@ -134,8 +172,11 @@ static __noinline int tuple_fill(struct nfg_packet *packet, __u64 ptr, __u32 kin
 		return 0;
 	if (!has_sock)
 		sk = BPF_CORE_READ((struct sk_buff *)skb, sk);
-	if (sk)
-		tuple_of_sock(packet, sk);
+	if (!sk)
+		return 0;
+	tuple_of_sock(packet, sk);
+	if (msg)
+		destination_of(packet, (void *)msg);
 	return 0;
 }
 

@@ -287,7 +287,7 @@ static __always_inline void put_packet(struct values *vs, void *ctx, enum nfg_sl
 	struct nfg_packet packet = { 0 };
 	const __u64 *words = (const void *)&packet;
 
-	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind, skb_arg(ctx, how));
+	tuple_fill(&packet, vs->packet.ptr, vs->packet.kind, skb_arg(ctx, how), msg_arg(ctx, how));
 #pragma unroll
 	for (__u32 i = 0; i < NFG_PACKET_WORDS; i++)
 		put_value(vs, NFG_VALUE_PACKET + i, words[i], slot);
