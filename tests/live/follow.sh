@@ -436,7 +436,7 @@ first_seen()
 
 # The stages of three datagrams, each sent in two fragments, which the router puts together for its NAT, and cuts again: by
 # their number, the second ones are parts of the first, and have their beginning. Without, those of the router are seen at a
-# device.
+# device; that they have no ports does not matter, because they come last, and so become the packet.
 test_stages()
 {
 	network
@@ -459,6 +459,23 @@ test_stages()
 		*) expect_line '^3 0 6$' seen ;;
 		esac
 	done
+}
+
+# A call that sends asks for its neighbour, too: that is none of the packets that --packet chooses.
+test_stages_of_others()
+{
+	network
+	PORT=7000 /bin/ip netns exec far workload bound 100 &
+	stray="$stray $!"
+	begin netfgraph latency --by stage -v --max-overhead 100 --packet 'udp dst port 7000' --format csv -o out
+	wait_attached
+	/bin/ip -n near neigh flush dev n1
+	PORT=7000 TO=10.2.0.2 $near workload udp-to 5
+	sleep 1
+	end_trace
+	cat out
+	[ "$(first_seen sent) $(first_seen middle)" = '5 0' ] || fail 'not as many as were sent'
+	[ "$(first_seen other)" -ge 1 ] || fail 'nobody asked for a neighbour'
 }
 
 # TCP's large packets are cut here, before a device that cannot: a tunnel to far of numbered GRE.
@@ -551,4 +568,4 @@ test_host_side()
 	kill $boxed
 }
 
-run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages
+run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_others

@@ -153,6 +153,40 @@ static bool matches(const char *expression, const struct nfg_packet *packet)
 	return is_wanted;
 }
 
+static bool refuses(const char *expression, const struct nfg_packet *packet)
+{
+	struct pcapfilter filter;
+	char why[256] = "";
+	bool is_refused;
+
+	CHECK(!pcapfilter_compile(&filter, expression, why, sizeof(why)));
+	is_refused = pcapfilter_refuses(&filter, packet);
+	pcapfilter_release(&filter);
+	return is_refused;
+}
+
+TEST(a_recorded_packet_is_refused_only_for_what_is_known_of_it)
+{
+	struct nfg_packet packet = recorded(&recipes[0]);
+
+	CHECK(!refuses("tcp dst port 443", &packet) && refuses("tcp dst port 444", &packet));
+	CHECK(refuses("udp", &packet) && refuses("dst host 10.0.0.1", &packet));
+	CHECK(!refuses("ip[8] = 64", &packet) && !refuses("not ip[8] = 64", &packet));
+	CHECK(!refuses("tcp[tcpflags] & tcp-syn != 0", &packet) && !refuses("less 100", &packet));
+	CHECK(refuses("udp and less 100", &packet));
+	/* a socket may have other packets; a later fragment has no ports; what is not of IP is nothing to a filter */
+	packet.from_sock = 1;
+	CHECK(!refuses("udp", &packet));
+	packet.from_sock = 0;
+	packet.sport = packet.dport = 0;
+	CHECK(refuses("tcp dst port 443", &packet) && !refuses("tcp", &packet));
+	CHECK(!refuses("tcp dst port 443 or ip[8] = 64", &packet));
+	packet.proto = 1;
+	CHECK(!refuses("icmp[0] = 8", &packet) && refuses("tcp dst port 443", &packet));
+	packet.family = 0;
+	CHECK(!refuses("udp", &packet));
+}
+
 TEST(recorded_packets_have_addresses_ports_and_protocol)
 {
 	struct nfg_packet packet = recorded(&recipes[0]);

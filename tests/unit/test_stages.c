@@ -36,6 +36,36 @@ struct step {
 
 static struct stages *st;
 static const struct stages_sums *sums;
+static struct pcapfilter filter;
+
+/* With a filter, calls have the packet of their skb: to 10.0.0.2, port 6666 or another, of none of IP, or of a socket. */
+static const struct nfg_packet chosen = {
+	.family = 4, .proto = 17, .dport = 0x0a1a, .daddr = { 10, 0, 0, 2 }
+};
+static const struct nfg_packet refused = {
+	.family = 4, .proto = 17, .dport = 0x0b1a, .daddr = { 10, 0, 0, 2 }
+};
+static const struct nfg_packet foreign = { .dev = "veth0" };
+static const struct nfg_packet of_socket = { .family = 4, .proto = 17, .from_sock = 1 };
+
+static const struct nfg_packet *packet_in(const char *args)
+{
+	static const struct {
+		const char *arg;
+		const struct nfg_packet *packet;
+	} packets[] = {
+		{ "=0x77", &chosen },
+		{ "=0x88", &refused },
+		{ "=0x99", &foreign },
+		{ "=0xaa", &of_socket },
+	};
+
+	for (size_t i = 0; filter.insn_cnt && i < ARRAY_SIZE(packets); i++) {
+		if (strstr(args, packets[i].arg))
+			return packets[i].packet;
+	}
+	return NULL;
+}
 
 static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 {
@@ -48,6 +78,7 @@ static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 
 		row.cpu = s->tid;
 		row.task.tid = s->tid;
+		row.packet = packet_in(s->args);
 		row.args_text = (struct text){ s->args, strlen(s->args) };
 		CHECK(!text_values_take(&values, &row));
 		CHECK(!stages_row(st, &row));
@@ -59,7 +90,15 @@ static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 
 static void begin(void)
 {
-	CHECK(!stages_new(&st, false));
+	CHECK(!stages_new(&st, false, filter.insn_cnt ? &filter : NULL));
+}
+
+static void begin_with(const char *expression)
+{
+	char why[256] = "";
+
+	CHECK(!pcapfilter_compile(&filter, expression, why, sizeof(why)));
+	begin();
 }
 
 static void end(void)
@@ -71,6 +110,8 @@ static void end(void)
 static void free_stages(void)
 {
 	stages_free(st);
+	pcapfilter_release(&filter);
+	filter = (struct pcapfilter){ 0 };
 }
 AFTER(free_stages);
 
@@ -471,6 +512,60 @@ TEST(a_packet_queued_again_waits_in_the_queue)
 	FEED(busy, 0);
 	end();
 	check_sums("socket 1*10 qdisc 1*85 driver 1*10 total 1*105");
+}
+
+/* A datagram is sent, and what its call does beside: it asks for its neighbour, and frees a packet that came meanwhile. */
+static const struct step beside[] = {
+	E(1, 0, 100, "udp_sendmsg", "sk=0xa, msg=0x1, len=1"),
+	E(1, 1, 110, "ip_send_skb", "net=0x5, skb=0x77"),
+	E(1, 2, 120, "__dev_queue_xmit", "skb=0x99, sb_dev=0x0"),
+	L(1, 3, 130, 1, "dev_hard_start_xmit", "first=0x99, dev=0x9"),
+	R(1, 2, 135, 15, "__dev_queue_xmit"),
+	E(1, 2, 140, "__dev_queue_xmit", "skb=0x77, sb_dev=0x0"),
+	L(1, 3, 150, 10, "dev_hard_start_xmit", "first=0x77, dev=0x9"),
+	R(1, 2, 165, 25, "__dev_queue_xmit"),
+	E(1, 2, 170, "ip_rcv", "skb=0x88, dev=0x9"),
+	L(1, 3, 175, 1, "__dev_queue_xmit", "skb=0x88, sb_dev=0x0"),
+	L(1, 3, 180, 1, "kfree_skb", "skb=0x88"),
+	R(1, 2, 185, 15, "ip_rcv"),
+	R(1, 1, 190, 80, "ip_send_skb"),
+	R(1, 0, 191, 91, "udp_sendmsg"),
+};
+
+TEST(packets_that_are_not_chosen_have_a_row_of_their_own)
+{
+	begin_with("udp dst port 6666");
+	FEED(beside, 0);
+	FEED(beside, 1000);
+	end();
+	check_sums("socket 2*80 qdisc 2*20 driver 2*20 total 2*120");
+	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_SENT] == 2 &&
+	      sums->begin_cnts[STAGES_OTHER] == 4);
+	CHECK(!sums->begin_cnts[STAGES_MIDDLE] && !sums->begin_cnts[STAGES_RECEIVED]);
+	CHECK(!sums->end_cnts[STAGES_FREED][STAGE_QDISC] &&
+	      sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
+}
+
+/* What is not known of a packet does not make it another one. */
+TEST(packets_that_may_be_chosen_count)
+{
+	static const struct step sent[] = {
+		E(1, 0, 100, "udp_sendmsg", "sk=0xa, msg=0x1, len=1"),
+		E(1, 1, 110, "ip_send_skb", "net=0x5, skb=0xaa"),
+		L(1, 2, 120, 1, "__dev_queue_xmit", "skb=0xaa, sb_dev=0x0"),
+		R(1, 1, 125, 15, "ip_send_skb"),
+		R(1, 0, 130, 30, "udp_sendmsg"),
+	};
+
+	begin_with("udp dst port 6666");
+	FEED(sent, 0);
+	end();
+	CHECK(sums->packet_cnt == 1 && !sums->begin_cnts[STAGES_OTHER]);
+	free_stages();
+	begin_with("ip[8] = 1");
+	FEED(beside, 0);
+	end();
+	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_OTHER] == 1);
 }
 
 TEST(the_preset_has_all_functions)

@@ -901,6 +901,7 @@ struct machine {
 	uint64_t regs[BPF_REG_10 + 1];
 	uint8_t stack[STACK_BYTES];
 	uint8_t view[NFG_VIEW_LACKS + 1];
+	bool lacks_data; /* the filter has asked for what is not known */
 };
 
 static bool has_ports(uint8_t proto)
@@ -1020,6 +1021,13 @@ static bool machine_jumps(const struct machine *m, const struct bpf_insn *insn)
 	}
 }
 
+/* A jump is taken. Where data are lacking, it is that of a load: no other tests these registers. */
+static void machine_note(struct machine *m, const struct bpf_insn *insn)
+{
+	m->lacks_data |= insn->dst_reg == REG_VALID || insn->dst_reg == REG_LEN ||
+			 (insn->dst_reg == BPF_REG_0 && BPF_OP(insn->code) == BPF_JSET);
+}
+
 /* Jumps lead forward only, so it ends. */
 static uint64_t machine_run(struct machine *m, const struct pcapfilter *filter)
 {
@@ -1044,8 +1052,11 @@ static uint64_t machine_run(struct machine *m, const struct pcapfilter *filter)
 		default:
 			if (BPF_OP(insn->code) == BPF_EXIT)
 				return m->regs[BPF_REG_0];
-			if (machine_jumps(m, insn))
-				i += (uint32_t)insn->off;
+			if (!machine_jumps(m, insn))
+				continue;
+			if (BPF_OP(insn->code) != BPF_JA)
+				machine_note(m, insn);
+			i += (uint32_t)insn->off;
 		}
 	}
 	return 0;
@@ -1057,4 +1068,12 @@ bool pcapfilter_matches(const struct pcapfilter *filter, const struct nfg_packet
 
 	m.regs[REG_VALID] = view_of(m.view, packet);
 	return m.regs[REG_VALID] && machine_run(&m, filter);
+}
+
+bool pcapfilter_refuses(const struct pcapfilter *filter, const struct nfg_packet *packet)
+{
+	struct machine m = { 0 };
+
+	m.regs[REG_VALID] = view_of(m.view, packet);
+	return m.regs[REG_VALID] && !packet->from_sock && !machine_run(&m, filter) && !m.lacks_data;
 }

@@ -33,6 +33,12 @@ void pcapfilter_release(struct pcapfilter *filter);
  */
 bool pcapfilter_matches(const struct pcapfilter *filter, const struct nfg_packet *packet);
 
+/*
+ * pcapfilter_refuses - whether that packet certainly does not match: false, too, if the filter reads what is not known of it, and of
+ * a socket, which may have other packets than the one of the call. Pure.
+ */
+bool pcapfilter_refuses(const struct pcapfilter *filter, const struct nfg_packet *packet);
+
 /* ---- classic BPF to eBPF ---- */
 
 /* One instruction of classic BPF, the target of packet filter compilers. */

@@ -27,6 +27,8 @@ static const struct {
 	[STAGES_RECEIVED] = { "received", "received from a device" },
 	[STAGES_MIDDLE] = { "middle", "at a device: total is not counted" },
 	[STAGES_COPY] = { "copy", "a copy or a part of a packet seen before, with its times" },
+	[STAGES_OTHER] = { "other",
+			   "not chosen by --packet, in calls with such packets: in no other row" },
 };
 
 static const struct {
@@ -227,9 +229,10 @@ struct way {
 	uint32_t reader_depth;
 	uint8_t stage;
 	uint8_t begin;
-	uint8_t level; /* of the last function */
-	uint8_t seen;  /* bits of stages that ended */
-	uint8_t mixed; /* bits of stages whose time is not known */
+	uint8_t level;                             /* of the last function */
+	uint8_t seen;                              /* bits of stages that ended */
+	uint8_t mixed;                             /* bits of stages whose time is not known */
+	uint16_t mixed_cnts[STAGE_CNT][STAGE_CNT]; /* for stages_sums */
 	bool is_local;
 	bool is_away;    /* the driver has returned */
 	bool is_freed;   /* unless a call around that has it continues with it */
@@ -237,6 +240,8 @@ struct way {
 	bool is_done;
 	bool has_start;  /* the start of its first stage is known */
 	bool has_copies; /* which have its times, and go on */
+	bool is_chosen;  /* by --packet, or that cannot be known */
+	bool is_other;   /* STAGES_OTHER */
 };
 
 /* What an application does with a connection. */
@@ -248,6 +253,8 @@ struct stages_conn {
 
 struct stages {
 	struct calltree *tree;
+	const struct pcapfilter *filter; /* NULL: none */
+	const struct nfg_packet *packet; /* of the row; NULL: not known */
 	struct stages_sums sums;
 	struct way *ways;
 	size_t way_cnt;
@@ -417,6 +424,11 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	const uint8_t known = way->seen & (uint8_t)~way->mixed;
 
 	way->is_done = true;
+	if (way->is_other)
+		return;
+	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++)
+		st->sums.mixed_cnts[i / STAGE_CNT][i % STAGE_CNT] +=
+			way->mixed_cnts[i / STAGE_CNT][i % STAGE_CNT];
 	if (way->has_copies && (end == STAGES_FREED || end == STAGES_UNSEEN)) {
 		st->sums.end_cnts[STAGES_COPIED][way->stage]++;
 		return;
@@ -455,13 +467,13 @@ static bool stages_follows(enum stage stage, enum stage next)
 }
 
 /* The time since the last mark was spent in all stages from the packet's to the one before @next. */
-static void stages_mix(struct stages *st, struct way *way, enum stage next)
+static void stages_mix(struct way *way, enum stage next)
 {
 	const enum stage last = next > way->stage ? next - 1 : (enum stage)way->stage;
 
 	for (int i = way->stage; i <= (int)last; i++)
 		way->mixed |= BIT(i);
-	st->sums.mixed_cnts[way->stage][last]++;
+	way->mixed_cnts[way->stage][last]++;
 }
 
 static void spend(struct way *way, enum stage stage, uint64_t now_ns)
@@ -473,10 +485,10 @@ static void spend(struct way *way, enum stage stage, uint64_t now_ns)
 	way->seen |= BIT(stage);
 }
 
-static void enter(struct stages *st, struct way *way, enum stage next, uint64_t now_ns)
+static void enter(struct way *way, enum stage next, uint64_t now_ns)
 {
 	if (!stages_follows(way->stage, next))
-		stages_mix(st, way, next);
+		stages_mix(way, next);
 	spend(way, way->stage, now_ns);
 	way->stage = (uint8_t)next;
 	way->level = 0;
@@ -637,10 +649,12 @@ static struct way *arrive_copy(struct stages *st, const struct calltask *task,
 		return NULL;
 	copy.skb = way->skb;
 	copy.begin = STAGES_COPY;
-	copy.is_local = copy.is_away = copy.is_freed = copy.is_reading = copy.has_copies = false;
+	copy.is_local = copy.is_away = copy.is_freed = copy.is_reading = copy.has_copies =
+		copy.is_chosen = copy.is_other = false;
+	memset(copy.mixed_cnts, 0, sizeof(copy.mixed_cnts));
 	*way = copy;
 	if (way->stage != stage)
-		enter(st, way, stage, call->begin_ns);
+		enter(way, stage, call->begin_ns);
 	return way;
 }
 
@@ -680,7 +694,7 @@ static void step_queue(struct stages *st, const struct calltask *task, const str
 	if (way && (way->stage == STAGE_SOCKET || is_same(st, way, task, call))) {
 		way->is_away = false;
 		if (way->stage != STAGE_QDISC)
-			enter(st, way, STAGE_QDISC, call->begin_ns);
+			enter(way, STAGE_QDISC, call->begin_ns);
 		return;
 	}
 	if (arrive_copy(st, task, call, STAGE_QDISC))
@@ -690,7 +704,7 @@ static void step_queue(struct stages *st, const struct calltask *task, const str
 		       sender ? STAGE_SOCKET : STAGE_QDISC,
 		       sender ? sender->begin_ns : call->begin_ns);
 	if (way && sender)
-		enter(st, way, STAGE_QDISC, call->begin_ns);
+		enter(way, STAGE_QDISC, call->begin_ns);
 }
 
 static void step_drive(struct stages *st, const struct calltask *task, const struct call *call,
@@ -704,7 +718,7 @@ static void step_drive(struct stages *st, const struct calltask *task, const str
 		way->is_away = false;
 	} else if (way && (way->stage <= STAGE_QDISC || (inside && way->stage > STAGE_DRIVER))) {
 		way->is_local = false; /* as the device that it came from may have been */
-		enter(st, way, STAGE_DRIVER, call->begin_ns);
+		enter(way, STAGE_DRIVER, call->begin_ns);
 	} else if (!inside) {
 		way = arrive(st, task, call, STAGES_MIDDLE, STAGE_DRIVER);
 	}
@@ -721,7 +735,7 @@ static void step_driven(struct stages *st, const struct call *call)
 	    !call->has_return)
 		return;
 	if (way->is_local) {
-		enter(st, way, STAGE_SOFTIRQ, call->end_ns);
+		enter(way, STAGE_SOFTIRQ, call->end_ns);
 		return;
 	}
 	spend(way, STAGE_DRIVER, call->end_ns);
@@ -735,7 +749,7 @@ static void step_backlog(struct stages *st, const struct calltask *task, const s
 	if (is_same(st, way, task, call)) {
 		way->is_away = false;
 		if (way->stage != STAGE_SOFTIRQ)
-			enter(st, way, STAGE_SOFTIRQ, call->begin_ns);
+			enter(way, STAGE_SOFTIRQ, call->begin_ns);
 		return;
 	}
 	arrive(st, task, call, STAGES_RECEIVED, STAGE_SOFTIRQ);
@@ -760,11 +774,11 @@ static void step_receive(struct stages *st, const struct calltask *task, const s
 		way->stage = STAGE_SOFTIRQ;
 	}
 	if (way && (way->stage == STAGE_SOFTIRQ || (inside && way->stage == STAGE_DRIVER)))
-		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
+		enter(way, STAGE_PROTOCOL, call->begin_ns);
 	else if (inside && way->stage == STAGE_WAKEUP && func->level > way->level)
 		step_back(way);
 	else if (way && has_number_of(st, way) && way->stage < STAGE_DRIVER)
-		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
+		enter(way, STAGE_PROTOCOL, call->begin_ns);
 	else if (!inside && (!way || way->stage != STAGE_PROTOCOL || func->level <= way->level))
 		way = arrive(st, task, call, STAGES_RECEIVED, STAGE_PROTOCOL);
 	if (way && func->level > way->level)
@@ -783,7 +797,7 @@ static void step_wake(struct stages *st, const struct calltask *task, const stru
 		return;
 	level = way->level;
 	way->wake_ns = way->mark_ns;
-	enter(st, way, STAGE_WAKEUP, call->begin_ns);
+	enter(way, STAGE_WAKEUP, call->begin_ns);
 	way->level = level;
 }
 
@@ -798,7 +812,7 @@ static void step_copy(struct stages *st, const struct calltask *task, const stru
 		return;
 	}
 	if (way->stage == STAGE_PROTOCOL) {
-		stages_mix(st, way, STAGE_CNT);
+		stages_mix(way, STAGE_CNT);
 		way->stage = STAGE_WAKEUP;
 	}
 	way->is_reading = true;
@@ -872,6 +886,66 @@ static void take_number(struct stages *st, struct way *way)
 		number_way(st, way, st->nr);
 }
 
+/* ---- the packets of --packet ---- */
+
+/* Whether the call's packet is none of IP: where packets come to devices, each of IP has its header. */
+static bool is_foreign(const struct nfg_packet *packet, const struct stagefunc *func)
+{
+	return !packet->family && packet->dev[0] &&
+	       (func->step == STEP_QUEUE || func->step == STEP_DRIVE ||
+		func->step == STEP_BACKLOG || func->step == STEP_RECEIVE);
+}
+
+static void set_other(struct stages *st, struct way *way, bool is_other)
+{
+	if (way->is_other == is_other)
+		return;
+	way->is_other = is_other;
+	st->sums.packet_cnt += is_other ? -1 : 1;
+	st->sums.begin_cnts[way->begin] += is_other ? -1 : 1;
+	st->sums.begin_cnts[STAGES_OTHER] += is_other ? 1 : -1;
+}
+
+/*
+ * Whether --packet chooses the packet that the call has: as soon as one of its headers matches, as that in a tunnel may. One with a
+ * number did before.
+ */
+static void judge(struct stages *st, struct way *way, const struct stagefunc *func)
+{
+	const struct nfg_packet *packet = st->packet;
+
+	if (!st->filter || !packet || !way || way->is_done || way->is_chosen)
+		return;
+	if (!way->nr && is_foreign(packet, func)) {
+		set_other(st, way, true);
+		return;
+	}
+	if (!way->nr && (!packet->family || packet->from_sock))
+		return;
+	way->is_chosen = way->nr || !pcapfilter_refuses(st->filter, packet);
+	set_other(st, way, !way->is_chosen);
+}
+
+static void take_step(struct stages *st, const struct calltask *task, const struct call *call,
+		      const struct stagefunc *func)
+{
+	if (func->step == STEP_SEND)
+		step_send(st, task, call, func);
+	else if (func->step == STEP_QUEUE)
+		step_queue(st, task, call);
+	else if (func->step == STEP_BACKLOG)
+		step_backlog(st, task, call);
+	else if (func->step == STEP_RECEIVE)
+		step_receive(st, task, call, func);
+	else if (func->step == STEP_COPY)
+		step_copy(st, task, call);
+	else if (func->step == STEP_FREE)
+		step_free(st, call);
+	else if (is_driver(st, task, call, func))
+		step_drive(st, task, call, func);
+	judge(st, way_of(st, call->user_ns), func);
+}
+
 static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct stages *st = ctx;
@@ -888,20 +962,7 @@ static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 	if (!call->user_ns)
 		return;
 	take_number(st, way_of(st, call->user_ns));
-	if (func->step == STEP_SEND)
-		step_send(st, task, call, func);
-	else if (func->step == STEP_QUEUE)
-		step_queue(st, task, call);
-	else if (func->step == STEP_BACKLOG)
-		step_backlog(st, task, call);
-	else if (func->step == STEP_RECEIVE)
-		step_receive(st, task, call, func);
-	else if (func->step == STEP_COPY)
-		step_copy(st, task, call);
-	else if (func->step == STEP_FREE)
-		step_free(st, call);
-	else if (is_driver(st, task, call, func))
-		step_drive(st, task, call, func);
+	take_step(st, task, call, func);
 }
 
 static void stages_on_end(void *ctx, struct calltask *task, struct call *call)
@@ -921,7 +982,7 @@ static void stages_on_end(void *ctx, struct calltask *task, struct call *call)
 
 /* ---- from start to end ---- */
 
-int stages_new(struct stages **out, bool lacks_task)
+int stages_new(struct stages **out, bool lacks_task, const struct pcapfilter *filter)
 {
 	struct stages *st = calloc(1, sizeof(*st));
 	const struct calltree_config config = {
@@ -938,6 +999,7 @@ int stages_new(struct stages **out, bool lacks_task)
 		stages_free(st);
 		return -ENOMEM;
 	}
+	st->filter = filter;
 	*out = st;
 	return 0;
 }
@@ -977,7 +1039,9 @@ int stages_row(struct stages *st, const struct row *row)
 		settle_all(st, STAGES_LOST);
 		conns_forget(st);
 	}
+	st->packet = row->packet;
 	stages_fail(st, calltree_row(st->tree, row));
+	st->packet = NULL;
 	return st->failed ? -ENOMEM : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/table.h"
+#include "filter/pcapfilter.h"
 #include "format/profile.h"
 #include "trace/row.h"
 
@@ -37,6 +38,7 @@ enum stages_begin {
 	STAGES_RECEIVED,
 	STAGES_MIDDLE, /* at a device */
 	STAGES_COPY, /* by its number, a copy of one that was seen, or a part: it has that one's times */
+	STAGES_OTHER, /* anywhere: one that --packet does not choose, and that nothing else counts */
 	STAGES_BEGIN_CNT,
 };
 
@@ -64,8 +66,11 @@ struct stages_sums {
 	uint64_t packet_cnt;
 };
 
-/* stages_new - @lacks_task: as calltree_config. Return: 0 or -ENOMEM. Caller frees with stages_free. */
-int stages_new(struct stages **out, bool lacks_task);
+/*
+ * stages_new - @lacks_task: as calltree_config; @filter: that of --packet, with which packets are STAGES_OTHER if their
+ * headers are known, or NULL; borrowed. Return: 0 or -ENOMEM. Caller frees with stages_free.
+ */
+int stages_new(struct stages **out, bool lacks_task, const struct pcapfilter *filter);
 void stages_free(struct stages *st);
 
 /* stages_row - take the next row. Return: 0 or -ENOMEM. */

@@ -528,7 +528,9 @@ static bool wants_caller(const struct opts *opts)
 
 static bool wants_packet(const struct opts *opts)
 {
-	return opts->has_packet || key_needs(opts, ROWKEY_NEEDS_PACKET);
+	/* --packet chooses graphs, and the stages are those of the packets in them that it chooses, too */
+	return opts->has_packet || key_needs(opts, ROWKEY_NEEDS_PACKET) ||
+	       (opts->by == BY_STAGE && opts->packet.insn_cnt);
 }
 
 /* Only graphs have a place for stacks and sleeps: tables would take them for nothing. */

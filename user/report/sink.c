@@ -653,6 +653,13 @@ static void sink_keep_node(struct sink_stages *ss)
 		snprintf(ss->node, sizeof(ss->node), "%s", node);
 }
 
+static int new_stages(struct sink_stages *ss, bool lacks_task)
+{
+	const struct pcapfilter *filter = &ss->rows.opts->packet;
+
+	return stages_new(&ss->stages, lacks_task, filter->insn_cnt ? filter : NULL);
+}
+
 static void stages_make(struct sink_stages *ss)
 {
 	if (!ss->rows.facts->columns.abstime) {
@@ -663,7 +670,7 @@ static void stages_make(struct sink_stages *ss)
 		rowsink_fail(&ss->rows, -ENODATA);
 		return;
 	}
-	rowsink_fail(&ss->rows, stages_new(&ss->stages, !ss->rows.facts->columns.proc));
+	rowsink_fail(&ss->rows, new_stages(ss, !ss->rows.facts->columns.proc));
 }
 
 static int stages_begin(struct sink *sink, const struct trace_facts *facts)
@@ -715,14 +722,14 @@ static int put_tables(struct sink_stages *ss)
 {
 	const struct opts *opts = ss->rows.opts;
 	const struct stages_sums *sums;
-	int err = ss->stages ? 0 : stages_new(&ss->stages, false);
+	int err = ss->stages ? 0 : new_stages(ss, false);
 
 	if (!err)
 		err = stages_finish(ss->stages);
 	if (err)
 		return err;
 	sums = stages_sums(ss->stages);
-	if (!sums->packet_cnt) {
+	if (!sums->packet_cnt && !sums->begin_cnts[STAGES_OTHER]) {
 		if (opts->verb == VERB_DIFF)
 			log_warn("'%s': no traced call had a packet as an argument",
 				 opts->input_path);
