@@ -427,11 +427,16 @@ test_wireguard()
 	no_tunnel
 }
 
-# first_seen WHERE: how many packets the table of the stages has there
+# seen COLUMN WHERE: how many packets the table of the stages has there
+seen()
+{
+	awk -F, -v column="$1" -v where="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at[column] == where { cnt += $at["packets"] } END { print cnt + 0 }' out
+}
+
 first_seen()
 {
-	awk -F, -v where="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-		$at["first_seen"] == where { cnt = $at["packets"] } END { print cnt + 0 }' out
+	seen first_seen "$1"
 }
 
 # The stages of three datagrams, each sent in two fragments, which the router puts together for its NAT, and cuts again: by
@@ -459,6 +464,24 @@ test_stages()
 		*) expect_line '^3 0 6$' seen ;;
 		esac
 	done
+}
+
+# Three fragments each: the router and the receiver put them together. None is lost.
+test_stages_of_fragments()
+{
+	network
+	/bin/ip -n near link set n1 mtu 576
+	PORT=7000 /bin/ip netns exec far workload bound 100 &
+	stray="$stray $!"
+	begin netfgraph latency --by stage -v --max-overhead 100 --packet 'udp dst port 7000' --track --format csv -o out
+	wait_attached
+	BYTES=1400 PORT=7000 TO=10.2.0.2 $near workload udp-to 3
+	sleep 1
+	end_trace
+	cat out
+	[ "$(first_seen sent) $(first_seen copy)" = '3 9' ] || fail 'not three fragments each'
+	[ "$(seen last_seen merged) $(seen last_seen copied)" = '3 6' ] || fail 'not put together'
+	[ "$(seen last_seen freed) $(seen last_seen unseen)" = '0 0' ] || fail 'some look lost'
 }
 
 # A call that sends asks for its neighbour, too: that is none of the packets that --packet chooses.
@@ -568,4 +591,4 @@ test_host_side()
 	kill $boxed
 }
 
-run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_others
+run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_fragments stages_of_others

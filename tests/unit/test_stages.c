@@ -568,6 +568,72 @@ TEST(packets_that_may_be_chosen_count)
 	CHECK(sums->packet_cnt == 2 && sums->begin_cnts[STAGES_OTHER] == 1);
 }
 
+/*
+ * A datagram is sent in three fragments, which arrive. The last one becomes the packet, the first is freed, the second is
+ * in it.
+ */
+TEST(fragments_that_were_put_together_are_not_lost)
+{
+	static const struct step sent[] = {
+		E(1, 0, 50, "udp_sendmsg", "sk=0xa, msg=0x1, len=1"),
+		E(1, 1, 51, "ip_send_skb", "net=0x5, skb=0x4, pkt=7"),
+		L(1, 2, 52, 1, "__dev_queue_xmit", "skb=0x1, sb_dev=0x0, pkt=7"),
+		L(1, 2, 54, 1, "__dev_queue_xmit", "skb=0x2, sb_dev=0x0, pkt=7"),
+		L(1, 2, 56, 1, "__dev_queue_xmit", "skb=0x3, sb_dev=0x0, pkt=7"),
+		L(1, 2, 58, 1, "consume_skb", "skb=0x4, pkt=7"),
+		R(1, 1, 60, 9, "ip_send_skb"),
+		R(1, 0, 61, 11, "udp_sendmsg"),
+		L(3, 0, 70, 1, "enqueue_to_backlog", "skb=0x1, pkt=7"),
+		L(3, 0, 72, 1, "enqueue_to_backlog", "skb=0x2, pkt=7"),
+		L(3, 0, 74, 1, "enqueue_to_backlog", "skb=0x3, pkt=7"),
+	};
+	static const struct step fragments[] = {
+		E(3, 0, 100, "ip_rcv", "skb=0x1, dev=0x9, pkt=7"),
+		E(3, 1, 101, "ip_local_deliver", "skb=0x1, pkt=7"),
+		L(3, 2, 102, 1, "ip_defrag", "net=0x5, skb=0x1, user=0, pkt=7"),
+		R(3, 1, 105, 4, "ip_local_deliver"),
+		R(3, 0, 106, 6, "ip_rcv"),
+		E(3, 0, 110, "ip_rcv", "skb=0x2, dev=0x9, pkt=7"),
+		L(3, 1, 111, 1, "ip_defrag", "net=0x5, skb=0x2, user=0, pkt=7"),
+		R(3, 0, 116, 6, "ip_rcv"),
+		E(3, 0, 120, "ip_rcv", "skb=0x3, dev=0x9, pkt=7"),
+		E(3, 1, 121, "ip_local_deliver", "skb=0x3, pkt=7"),
+		E(3, 2, 122, "ip_defrag", "net=0x5, skb=0x3, user=0, pkt=7"),
+		L(3, 3, 123, 1, "consume_skb", "skb=0x1, pkt=7"),
+		R(3, 2, 125, 3, "ip_defrag"),
+	};
+	static const struct step delivered[] = {
+		E(3, 2, 126, "udp_rcv", "skb=0x3, pkt=7"),
+		L(3, 3, 127, 1, "sock_def_readable", "sk=0xb"),
+		R(3, 2, 129, 3, "udp_rcv"),
+		R(3, 1, 130, 9, "ip_local_deliver"),
+		R(3, 0, 131, 11, "ip_rcv"),
+		E(2, 0, 140, "udp_recvmsg", "sk=0xb, msg=0x1"),
+		L(2, 1, 141, 1, "skb_consume_udp", "sk=0xb, skb=0x3, len=1"),
+		R(2, 0, 150, 10, "udp_recvmsg"),
+	};
+
+	begin();
+	FEED(sent, 0);
+	FEED(fragments, 0);
+	FEED(delivered, 0);
+	end();
+	CHECK(sums->begin_cnts[STAGES_SENT] == 1 && sums->begin_cnts[STAGES_COPY] == 3);
+	CHECK(sums->end_cnts[STAGES_READ][STAGE_WAKEUP] == 1 &&
+	      sums->end_cnts[STAGES_MERGED][STAGE_PROTOCOL] == 2);
+	CHECK(!sums->end_cnts[STAGES_FREED][STAGE_PROTOCOL] &&
+	      !sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL]);
+	free_stages();
+	/* nothing came of them */
+	begin();
+	FEED(sent, 0);
+	FEED(fragments, 0);
+	end();
+	CHECK(sums->end_cnts[STAGES_FREED][STAGE_PROTOCOL] == 1 &&
+	      sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL] == 2);
+	CHECK(!sums->end_cnts[STAGES_MERGED][STAGE_PROTOCOL]);
+}
+
 TEST(the_preset_has_all_functions)
 {
 	const struct preset *preset = preset_find("stages");

@@ -18,6 +18,7 @@ enum stagefunc_step {
 	STEP_DRIVE,   /* the driver, and its caller */
 	STEP_BACKLOG, /* for a receiver on this host */
 	STEP_RECEIVE,
+	STEP_DEFRAG, /* a fragment waits there for the others; behind it is only the packet put together from them */
 	STEP_WAKE,
 	STEP_READER, /* the call that reads */
 	STEP_COPY,   /* within it, with the skb */

@@ -42,6 +42,9 @@ static const struct {
 	[STAGES_UNSEEN] = { "unseen", "not seen again after", true },
 	[STAGES_OPEN] = { "open", "when the trace ended, in", true },
 	[STAGES_LOST] = { "lost", "when events were lost, in", true },
+	[STAGES_MERGED] = { "merged",
+			    "put together with other fragments into a packet, which went on",
+			    false },
 	[STAGES_COPIED] = { "copied", "freed, but copies or parts went on, which have its times",
 			    false },
 };
@@ -240,6 +243,8 @@ struct way {
 	bool is_done;
 	bool has_start;  /* the start of its first stage is known */
 	bool has_copies; /* which have its times, and go on */
+	bool waits;      /* for other fragments */
+	bool is_merged;  /* they have come */
 	bool is_chosen;  /* by --packet, or that cannot be known */
 	bool is_other;   /* STAGES_OTHER */
 };
@@ -416,6 +421,7 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 	if (way->is_freed && !stagefunc_is_inside(task, call))
 		return NULL;   /* its copies have its number, and may get its memory */
 	way->is_freed = false; /* it had another user, too */
+	way->is_merged = false;
 	return way;
 }
 
@@ -429,7 +435,8 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	for (int i = 0; i < STAGE_CNT * STAGE_CNT; i++)
 		st->sums.mixed_cnts[i / STAGE_CNT][i % STAGE_CNT] +=
 			way->mixed_cnts[i / STAGE_CNT][i % STAGE_CNT];
-	if (way->has_copies && (end == STAGES_FREED || end == STAGES_UNSEEN)) {
+	if (way->has_copies &&
+	    (end == STAGES_FREED || end == STAGES_UNSEEN || end == STAGES_MERGED)) {
 		st->sums.end_cnts[STAGES_COPIED][way->stage]++;
 		return;
 	}
@@ -442,14 +449,15 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 		stages_fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
 }
 
-/* Settle a packet that is not seen again: as left or freed if that is known, else as @end. */
+/* Settle a packet that is not seen again: as left, merged or freed if that is known, else as @end. */
 static void settle_as(struct stages *st, struct way *way, enum stages_end end)
 {
 	if (!way->is_done)
 		stages_settle(st, way,
-			      way->is_away    ? STAGES_LEFT
-			      : way->is_freed ? STAGES_FREED
-					      : end);
+			      way->is_away     ? STAGES_LEFT
+			      : way->is_merged ? STAGES_MERGED
+			      : way->is_freed  ? STAGES_FREED
+					       : end);
 }
 
 /* Whether @next follows @stage if every function between them was traced. */
@@ -650,7 +658,7 @@ static struct way *arrive_copy(struct stages *st, const struct calltask *task,
 	copy.skb = way->skb;
 	copy.begin = STAGES_COPY;
 	copy.is_local = copy.is_away = copy.is_freed = copy.is_reading = copy.has_copies =
-		copy.is_chosen = copy.is_other = false;
+		copy.waits = copy.is_merged = copy.is_chosen = copy.is_other = false;
 	memset(copy.mixed_cnts, 0, sizeof(copy.mixed_cnts));
 	*way = copy;
 	if (way->stage != stage)
@@ -783,6 +791,29 @@ static void step_receive(struct stages *st, const struct calltask *task, const s
 		way = arrive(st, task, call, STAGES_RECEIVED, STAGE_PROTOCOL);
 	if (way && func->level > way->level)
 		way->level = func->level;
+}
+
+static void step_defrag(struct stages *st, const struct calltask *task, const struct call *call)
+{
+	struct way *way = live_way(st, task, call);
+
+	if (way && way->stage == STAGE_PROTOCOL)
+		way->waits = true;
+}
+
+/* The packet @way, which was the last fragment to come, goes on: those of its number that wait are in it. */
+static void join_fragments(struct stages *st, struct way *way)
+{
+	way->waits = false;
+	for (uint32_t at = 0, item;
+	     way->nr && hash_next(&st->numbers, hash_u64(way->nr), &at, &item);) {
+		struct way *other = &st->ways[item];
+
+		if (other->nr != way->nr || !other->waits || other->is_done)
+			continue;
+		other->waits = false;
+		other->is_merged = true;
+	}
 }
 
 /* The reader of the socket is woken, because of the innermost packet that the callers have. */
@@ -929,6 +960,8 @@ static void judge(struct stages *st, struct way *way, const struct stagefunc *fu
 static void take_step(struct stages *st, const struct calltask *task, const struct call *call,
 		      const struct stagefunc *func)
 {
+	struct way *way;
+
 	if (func->step == STEP_SEND)
 		step_send(st, task, call, func);
 	else if (func->step == STEP_QUEUE)
@@ -941,9 +974,14 @@ static void take_step(struct stages *st, const struct calltask *task, const stru
 		step_copy(st, task, call);
 	else if (func->step == STEP_FREE)
 		step_free(st, call);
+	else if (func->step == STEP_DEFRAG)
+		step_defrag(st, task, call);
 	else if (is_driver(st, task, call, func))
 		step_drive(st, task, call, func);
-	judge(st, way_of(st, call->user_ns), func);
+	way = way_of(st, call->user_ns);
+	if (way && way->waits && func->step != STEP_DEFRAG && func->step != STEP_FREE)
+		join_fragments(st, way);
+	judge(st, way, func);
 }
 
 static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)

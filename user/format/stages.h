@@ -50,7 +50,8 @@ enum stages_end {
 	STAGES_UNSEEN, /* its memory was reused */
 	STAGES_OPEN,   /* still in the stack when the trace ended */
 	STAGES_LOST,   /* still in the stack when events were lost */
-	STAGES_COPIED, /* freed or unseen, but its copies go on, so that its times are in theirs */
+	STAGES_MERGED, /* put together with other fragments of its number into a packet that went on */
+	STAGES_COPIED, /* freed, unseen or merged, but its copies go on, so that its times are in theirs */
 	STAGES_END_CNT,
 };
 
