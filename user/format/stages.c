@@ -23,7 +23,7 @@ static const struct {
 } begins[STAGES_BEGIN_CNT] = {
 	[STAGES_SENT] = { "sent", "the call that sends" },
 	[STAGES_UNCALLED] = { "uncalled",
-			      "sent in no traced call: socket and total are not counted" },
+			      "sent in no recorded call that sends: socket and total are not counted" },
 	[STAGES_RECEIVED] = { "received", "received from a device" },
 	[STAGES_MIDDLE] = { "middle", "at a device: total is not counted" },
 	[STAGES_COPY] = { "copy", "a copy or a part of a packet seen before, with its times" },
