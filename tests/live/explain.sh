@@ -148,6 +148,14 @@ test_stopped()
 	did stopped 'was stopped in [a-z_]+ \(state T\) ([5-9][0-9]|100) %(, |;|$)' '"func":"[a-z_]+","state":"T","ns":'
 }
 
+# The server waits for its disk.
+test_disk()
+{
+	modprobe virtio_blk 2>/dev/null
+	[ -b /dev/vda ] || skip 'no disk'
+	DISK=/dev/vda did fsync 'was asleep in [a-z_]+ \(state D\) ([5-9][0-9]|100) %(, |;|$)' '"func":"[a-z_]+","state":"D","ns":'
+}
+
 test_kept()
 {
 	did kept 'waited for a CPU that helper had ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
@@ -281,4 +289,4 @@ test_flood()
 	expect_first '(in interrupts: [a-z_]+|preempted by [^;]*ksoftirqd/0)'
 }
 
-run_tests server asleep application tree burns faults locked stopped kept timer live counted -- hog network many even flood
+run_tests server asleep application tree burns faults locked stopped disk kept timer live counted -- hog network many even flood

@@ -9,7 +9,7 @@
 
 if [ -n "${NFG_LONG-}" ]; then
 	warm_seconds=300
-	soak_seconds=3600
+	soak_seconds=${NFG_SOAK_SECONDS:-3600}
 else
 	warm_seconds=20
 	soak_seconds=60

@@ -47,6 +47,15 @@ static void touch_ms(unsigned long ms)
 	munmap(pages, bytes);
 }
 
+/* Once to the disk and back. */
+static void sync_disk(int fd)
+{
+	static char block[4096];
+
+	if (pwrite(fd, block, sizeof(block), 0) != sizeof(block) || fsync(fd))
+		fail("fsync");
+}
+
 /* A process beside the server, which makes it late when asked. */
 struct helper {
 	int ask;  /* a byte: now */
@@ -116,8 +125,8 @@ static struct helper new_helper(void)
 	return helper;
 }
 
-/* Return: how many ms it took, without the way to the helper. */
-static unsigned long be_late(unsigned long i, const struct helper *helper)
+/* Return: how many ms it took, without the way to the helper. @disk: "fsync": a descriptor. */
+static unsigned long be_late(unsigned long i, const struct helper *helper, int disk)
 {
 	unsigned long begin;
 
@@ -132,6 +141,8 @@ static unsigned long be_late(unsigned long i, const struct helper *helper)
 		burn_ms(SLOW_MS);
 	if (is_slow(i, "faults"))
 		touch_ms(SLOW_MS);
+	if (is_slow(i, "fsync"))
+		sync_disk(disk);
 	if (is_slow(i, "kept"))
 		put_byte(helper->ask);
 	if (is_slow(i, "locked")) {
@@ -158,14 +169,20 @@ static void serve(int listener)
 	struct helper helper = { 0 };
 	unsigned long late_ms = 0;
 	unsigned long i;
+	int disk = -1;
 
 	prctl(PR_SET_NAME, "server");
+	if (how && !strcmp(how, "fsync")) {
+		disk = open(getenv("DISK"), O_RDWR);
+		if (disk < 0)
+			fail("DISK");
+	}
 	if (is_late_awake())
 		pin_to(1);
 	if (how && (!strcmp(how, "kept") || !strcmp(how, "locked") || !strcmp(how, "stopped")))
 		helper = new_helper();
 	for (i = 0; recv_msg(fd); i++) {
-		late_ms += be_late(i, &helper);
+		late_ms += be_late(i, &helper, disk);
 		send_msg(fd);
 	}
 	say("uneven: the server was late by %lu ms", late_ms);
@@ -198,7 +215,8 @@ static void send_many(const int ends[2], unsigned int cnt)
  * slow, by $HOW: "timer" sleeps for 50 ms instead of 1, "many" sends 100 messages to itself ("long" one of 100,000 bytes in
  * each round, so that none is slow by itself), and with others the server
  * answers 50 ms late: "server" sleeps, "burns" computes, "faults" touches fresh pages, "locked" waits for a lock that another
- * process has, "stopped" is stopped by a signal, "kept" has no CPU, because a task of higher priority has it.
+ * process has, "stopped" is stopped by a signal, "kept" has no CPU, because a task of higher priority has it, "fsync" writes to $DISK
+ * and waits until that is there.
  */
 int run_uneven(unsigned long n)
 {
