@@ -21,8 +21,7 @@ struct doings {
 	__u64 queued_ns;  /* on a run queue */
 	__u64 fault_cnt;  /* page faults since it last got a processor before that time */
 	__u64 behind_ns;  /* its longest time on a run queue, */
-	__u64 comm[2];    /* the task that had the processor at the end of it, */
-	__u64 pid;        /* and its tid; 0: the idle one */
+	__u64 ran[3];     /* and who had the processor meanwhile, as below */
 };
 
 struct sleep {
@@ -70,8 +69,8 @@ struct off {
 	__u64 state;     /* 0: preempted */
 	__u64 delay_ns;  /* the task's time on run queues until then, in all, */
 	__u64 fault_cnt; /* and its page faults */
-	__u64 comm[2];   /* the task that had its processor at the end, */
-	__u64 pid;       /* and its tid; 0: the idle one */
+	__u64 ran
+		[3]; /* the task that had its processor: the words of its name, and its tid; 0: none */
 };
 
 #define OFF_CNT 8
@@ -127,7 +126,7 @@ struct {
 } cpu_runs SEC(".maps");
 
 /*
- * How many tasks inside traced calls wait for a CPU. While none does, nobody needs to know who has one. When a wait begins,
+ * How many tasks inside traced calls wait for a CPU, and preempted wakers. While none does, nobody needs to know who has one. When a wait begins,
  * the run that is under way has an earlier beginning than it had, which is cut off; all later runs are seen from their beginning.
  */
 __u64 cpu_wait_cnt SEC(".data");
@@ -256,6 +255,51 @@ static __always_inline void follow_runs(const struct task_struct *prev)
 	}
 }
 
+static __always_inline __u64 overlap_ns(const struct run *run, __u64 since_ns)
+{
+	const __u64 begin_ns = run->begin_ns > since_ns ? run->begin_ns : since_ns;
+
+	return run->end_ns > begin_ns ? run->end_ns - begin_ns : 0;
+}
+
+/* The task that had this CPU longest after @since_ns, if it was not idle for longer. Return: the number of words. */
+static __noinline __u32 put_longest(__u64 *words, __u64 since_ns)
+{
+	__u32 key = 0;
+	const struct runs *runs = bpf_map_lookup_elem(&cpu_runs, &key);
+	const struct run *longest = 0;
+	__u64 longest_ns = 0;
+	__u64 known_ns;
+	__u64 idle_ns;
+
+	if (!runs)
+		return 0;
+	/* what was before the oldest run is forgotten */
+	known_ns = runs->last[runs->cnt & (RUN_CNT - 1)].begin_ns;
+	idle_ns = runs->switch_ns - (known_ns > since_ns ? known_ns : since_ns);
+#pragma unroll
+	for (int i = 0; i < RUN_CNT; i++) {
+		__u64 ns = 0;
+
+		idle_ns -= overlap_ns(&runs->last[i], since_ns);
+#pragma unroll
+		for (int k = 0; k < RUN_CNT; k++) {
+			if (runs->last[k].pid == runs->last[i].pid)
+				ns += overlap_ns(&runs->last[k], since_ns);
+		}
+		if (ns > longest_ns) {
+			longest_ns = ns;
+			longest = &runs->last[i];
+		}
+	}
+	if (!longest || (__s64)idle_ns > (__s64)longest_ns)
+		return 0;
+	words[0] = longest->comm[0];
+	words[1] = longest->comm[1];
+	words[2] = longest->pid;
+	return 3;
+}
+
 /* ---- what wakers do ---- */
 
 static __always_inline struct off *off_at(struct waker *waker, __u64 nth)
@@ -303,12 +347,18 @@ static __noinline int waker_leaves(__u64 *ctx)
 	if (bpf_core_field_exists(prev->sched_info.run_delay))
 		off->delay_ns = prev->sched_info.run_delay;
 	off->fault_cnt = fault_cnt;
+	off->ran[2] = 0;
+	if (!off->state)
+		__sync_fetch_and_add(&cpu_wait_cnt, 1);
 	waker->off_cnt++;
 	waker->switch_cnt = switch_cnt_of(prev);
 	return 0;
 }
 
-/* At sched_switch: a waker gets the processor of the task that leaves. How long it was on a run queue is known only later. */
+/*
+ * At sched_switch: a waker gets the processor of the task that leaves. How long it was on a run queue is known only later, and, unless
+ * it was preempted, from when on: then the task that leaves stands for what ran meanwhile.
+ */
 static __noinline int waker_comes(const struct task_struct *prev, const struct task_struct *next)
 {
 	__u32 tid = next->pid;
@@ -320,8 +370,13 @@ static __noinline int waker_comes(const struct task_struct *prev, const struct t
 		return 0;
 	off = off_at(waker, waker->off_cnt - 1);
 	off->end_ns = bpf_ktime_get_ns();
-	off->pid = prev->pid;
-	bpf_get_current_comm(off->comm, sizeof(off->comm));
+	if (off->state) {
+		off->ran[2] = prev->pid;
+		bpf_get_current_comm(off->ran, 2 * sizeof(off->ran[0]));
+	} else {
+		put_longest(off->ran, off->begin_ns);
+		__sync_fetch_and_add(&cpu_wait_cnt, -1);
+	}
 	return 0;
 }
 
@@ -397,9 +452,9 @@ static __always_inline void add_off(struct doings *did, const struct off *off, _
 	did->queued_ns += queued_ns;
 	if (queued_ns > did->behind_ns) {
 		did->behind_ns = queued_ns;
-		did->comm[0] = off->comm[0];
-		did->comm[1] = off->comm[1];
-		did->pid = off->pid;
+		did->ran[0] = off->ran[0];
+		did->ran[1] = off->ran[1];
+		did->ran[2] = off->ran[2];
 	}
 	did->asleep_ns += off_ns - queued_ns;
 	if (off_ns - queued_ns > did->longest_ns) {
@@ -531,51 +586,6 @@ static __always_inline bool is_seen(const struct sleep *sleep, const struct task
 	       sleep->born_ns == task->start_time;
 }
 
-static __always_inline __u64 overlap_ns(const struct run *run, __u64 since_ns)
-{
-	const __u64 begin_ns = run->begin_ns > since_ns ? run->begin_ns : since_ns;
-
-	return run->end_ns > begin_ns ? run->end_ns - begin_ns : 0;
-}
-
-/* The task that had this CPU longest after @since_ns, if it was not idle for longer. Return: the number of words. */
-static __noinline __u32 put_longest(__u64 *words, __u64 since_ns)
-{
-	__u32 key = 0;
-	const struct runs *runs = bpf_map_lookup_elem(&cpu_runs, &key);
-	const struct run *longest = 0;
-	__u64 longest_ns = 0;
-	__u64 known_ns;
-	__u64 idle_ns;
-
-	if (!runs)
-		return 0;
-	/* what was before the oldest run is forgotten */
-	known_ns = runs->last[runs->cnt & (RUN_CNT - 1)].begin_ns;
-	idle_ns = runs->switch_ns - (known_ns > since_ns ? known_ns : since_ns);
-#pragma unroll
-	for (int i = 0; i < RUN_CNT; i++) {
-		__u64 ns = 0;
-
-		idle_ns -= overlap_ns(&runs->last[i], since_ns);
-#pragma unroll
-		for (int k = 0; k < RUN_CNT; k++) {
-			if (runs->last[k].pid == runs->last[i].pid)
-				ns += overlap_ns(&runs->last[k], since_ns);
-		}
-		if (ns > longest_ns) {
-			longest_ns = ns;
-			longest = &runs->last[i];
-		}
-	}
-	if (!longest || (__s64)idle_ns > (__s64)longest_ns)
-		return 0;
-	words[0] = longest->comm[0];
-	words[1] = longest->comm[1];
-	words[2] = longest->pid;
-	return 3;
-}
-
 /* What is known of a sleep that has ended now. Return: the number of words; *@kind: enum nfg_sleep_kind. */
 static __always_inline __u32 put_sleep(__u64 *words, __u64 *ctx, const struct sleep *sleep,
 				       __u32 *kind)
@@ -617,7 +627,7 @@ static __always_inline __u32 doings_words(const struct sleep *sleep)
 {
 	if (!sleep->knows_waker)
 		return 0;
-	if (sleep->did.behind_ns >= 1000 && sleep->did.pid)
+	if (sleep->did.behind_ns >= 1000 && sleep->did.ran[2])
 		return 11;
 	return sleep->did.asleep_ns < 1000 ? 5 : 8;
 }
@@ -636,9 +646,9 @@ static __always_inline void put_doings(__u64 *words, const struct sleep *sleep)
 	words[5] = did->longest_ns / 1000;
 	words[6] = did->state;
 	words[7] = did->in;
-	words[8] = did->comm[0];
-	words[9] = did->comm[1];
-	words[10] = did->pid;
+	words[8] = did->ran[0];
+	words[9] = did->ran[1];
+	words[10] = did->ran[2];
 }
 
 /* Write a record of a sleep, with the first @cnt of @words. */

@@ -15,6 +15,7 @@ TEST(without_a_gap_at_most_a_tenth_of_the_calls_is_slow)
 	find(0);
 	CHECK_INT(causes.slow_cnt, 10);
 	CHECK_INT(causes.beyond_cnt, 25); /* from 450 us on */
+	CHECK(causes.is_cut);
 	CHECK_INT(causes.least_ns, (100 + 100 + 30 * 50) * US);
 	check_whole();
 }
@@ -48,7 +49,8 @@ TEST(a_few_calls_may_be_in_between)
 	put_slow(at, 22000, NULL);
 	find(0);
 	CHECK_INT(causes.slow_cnt, 31);
-	CHECK_INT(causes.beyond_cnt, 0);
+	CHECK_INT(causes.beyond_cnt, 2);
+	CHECK(!causes.is_cut);
 }
 
 TEST(nearly_half_of_the_calls_may_be_slow)

@@ -14,7 +14,8 @@ struct ranks {
 	const struct slowcall **calls; /* by duration, then in their order */
 	size_t cnt;
 	size_t other_cnt;  /* of calls that are not slow: the first ones */
-	size_t beyond_cnt; /* of these, those that are only because a part of all may be slow */
+	size_t beyond_cnt; /* of these, those that took long, too */
+	bool is_cut;       /* some of these do not count as slow only because a part of all does */
 };
 
 static int rank_cmp(const void *a, const void *b)
@@ -168,11 +169,11 @@ static int ranks_make(struct ranks *ranks, const struct startfunc *start, uint64
 	if (!ranks_leave_tail(ranks, median_ns))
 		ranks_keep_worst(ranks, median_ns);
 	ranks_keep_apart(ranks, median_ns);
-	if (cnt - ranks->other_cnt < most)
-		return 0;
-	ranks_reach_gap(ranks, median_ns, slow_at);
-	if (cnt - ranks->other_cnt == most)
-		ranks->beyond_cnt = ranks->other_cnt - slow_at;
+	if (cnt - ranks->other_cnt == most) {
+		ranks_reach_gap(ranks, median_ns, slow_at);
+		ranks->is_cut = cnt - ranks->other_cnt == most;
+	}
+	ranks->beyond_cnt = ranks->other_cnt - slow_at;
 	return 0;
 }
 
@@ -684,6 +685,7 @@ int causes_find(struct causes *out, const struct slowcalls *sc, const struct sta
 	*out = (struct causes){ .start = start,
 				.slow_cnt = err ? 0 : slow_cnt,
 				.beyond_cnt = err ? 0 : ranks.beyond_cnt,
+				.is_cut = !err && ranks.is_cut,
 				.within_path = SLOWCALLS_NONE };
 	if (err || !slow_cnt) {
 		out->usual_ns = err ? 0 : ranks_median(ranks.calls, ranks.cnt);

@@ -69,7 +69,8 @@ struct doing {
 
 struct causes {
 	const struct startfunc *start;
-	size_t beyond_cnt; /* calls that took long, too, but more than a tenth of all did, without a gap */
+	size_t beyond_cnt; /* calls that took over four times the median, too, but do not count as slow */
+	bool is_cut;       /* because more than a tenth of all did, without a gap */
 	size_t slow_cnt;        /* 0: there is nothing to explain, and the rest is zero */
 	int64_t slow_median_ns; /* of the slow calls */
 	int64_t usual_ns;       /* the median of the other calls; 0: there are none */

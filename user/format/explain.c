@@ -389,8 +389,10 @@ static void put_first_line(struct explain *ex)
 	if (causes->beyond_cnt)
 		strbuf_printf(
 			ex->out,
-			"At most a tenth counts as slow: %zu more took over four times the median (--slower-than explains these).\n",
-			causes->beyond_cnt);
+			"%s%zu more took over four times the median%s (--slower-than explains %s).\n",
+			causes->is_cut ? "At most a tenth counts as slow: " : "",
+			causes->beyond_cnt, causes->is_cut ? "" : ", but far less than that",
+			causes->beyond_cnt == 1 ? "it" : "these");
 }
 
 static void put_causes(struct explain *ex)
@@ -918,6 +920,8 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 		put_others(out, result->slow_start_cnt - start_max);
 	if (!err && is_begun)
 		all_end(sc, view, form, &json);
+	else if (!err && form == EXPLAIN_TEXT && view->counted)
+		put_counted(view->counted, out); /* of calls that were not slow, too */
 	free(starts);
 	return err ? err : strbuf_ok(out) ? 0 : -ENOMEM;
 }

@@ -166,12 +166,16 @@ static const struct rule {
 	  .in = "sock_alloc_send_pskb",
 	  .words =
 		  "the socket's send buffer was full: what was sent before has not left this host" },
-	{ .kind = CAUSE_QUEUED, .counter = CPU_MAX, .words = "the cgroup had used up its cpu.max" },
+	/* a part of a period, not an ordinary wait */
+	{ .kind = CAUSE_QUEUED,
+	  .counter = CPU_MAX,
+	  .least_ns = MS,
+	  .words = "the cgroup had used up its cpu.max" },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "ip_do_fragment ip6_fragment",
 	  .words = "packets were longer than the MTU, and were sent in fragments" },
 	{ .kind = CAUSE_RUNNING,
-	  .in = "nft_do_chain ipt_do_table ip6t_do_table nf_conntrack_in",
+	  .in = "nft_do_chain ipt_do_table ip6t_do_table nf_conntrack_in nf_hook_slow",
 	  .words = "packets came through rules or connection tracking" },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "inet_hash_connect __inet_hash_connect inet_csk_get_port udp_lib_get_port",
