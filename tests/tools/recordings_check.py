@@ -193,7 +193,7 @@ def compare_exits(expected, said):
 
 
 def compare_info(expected, said):
-    found = re.search(r"^events +(\d+): (\d+) calls?, (\d+) returns?, of (\d+) tasks?",
+    found = re.search(r"^events +(\d+): (\d+) calls? and (\d+) returns? of (\d+) tasks?",
                       said.info, re.M)
     if not found:
         return ["info: no line of events"]

@@ -263,8 +263,10 @@ TEST(what_was_sent_again_for_nothing_was_not_lost)
 TEST(a_cgroup_that_was_held_back)
 {
 	struct netstat counted = { .throttled_cnt = 2, .throttled_us = 1 };
-	struct symptom symptom = { .kind = CAUSE_QUEUED, .call_cnt = 8 };
+	struct symptom symptom = { .kind = CAUSE_QUEUED, .call_cnt = 8, .ns = 300000 };
 
+	CHECK_STR(likely_of_symptom(&symptom, &counted), ""); /* an ordinary wait */
+	symptom.ns = 40000000;
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "cpu.max"));
 	symptom.kind = CAUSE_PREEMPTED;
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "cpu.max"));
