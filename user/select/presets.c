@@ -691,6 +691,10 @@ static const struct {
 	  "queued_read_lock_* queued_write_lock_* check_deadlock_AA check_timeout*",
 	  "lock, or the slow path of one", false },
 	{ "lock_acquire* lock_release* lockdep_* __lock_acquire", "lock debugging", false },
+	/* KASAN walks the stack whenever memory is taken or freed: RCU's callbacks took minutes. So do our programs, with stacks. */
+	{ "unwind_* __unwind_* orc_find* arch_stack_walk* stack_trace_* stack_access_ok stack_depot_* "
+	  "kasan_* __kasan_* kfence_* __kfence_*",
+	  "walks the stack, for programs and for memory debugging", false },
 	{ "__warn_printk warn_slowpath_* __warn __report_bug report_bug",
 	  "the kernel's warnings go through it", false },
 	{ "irq_enter* irq_exit* sysvec_* common_interrupt* spurious_interrupt*", "interrupt entry",
