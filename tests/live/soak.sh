@@ -138,6 +138,7 @@ trace_in_turn()
 	while [ "$(now)" -lt "$end_ms" ]; do
 		round=$((round + 1))
 		for i in $(seq $tracer_cnt); do
+			[ $round -eq 1 ] || [ "$(now)" -lt "$end_ms" ] || break
 			read -r bad _ <"tracer$i.bad"
 			trace_once $i >/dev/null 2>"tracer$i.err" || bad=$((bad + 1))
 			echo "$bad of $round" >"tracer$i.bad"
