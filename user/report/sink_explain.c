@@ -291,17 +291,19 @@ static int explain_say(struct sink_explain *se)
 	};
 	struct explain_result result;
 	const struct waited *lacking = NULL;
+	bool has_rate;
 	int err = slowcalls_finish(se->calls);
 
 	if (err)
 		return err;
 	if (!opts->explain_slower_ns)
 		lacking = find_lacking(se);
-	view.needs_limited = lacking && !opts->profile_rows && !selector_of(opts, 0);
+	has_rate = se->rate.len && !se->waited_cnt && !opts->explain_slower_ns;
+	view.needs_limited = (lacking || has_rate) && !opts->profile_rows && !selector_of(opts, 0);
 	err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
 	if (!err && lacking)
 		say_lacks_waited(se, lacking);
-	if (!err && se->rate.len && !se->waited_cnt && !opts->explain_slower_ns)
+	if (!err && has_rate)
 		say_rate(se);
 	if (!err && view.needs_limited && !result.has_limited)
 		return VERDICT_NOTHING;

@@ -343,13 +343,14 @@ struct text trigger_text_func(struct text comment)
 bool trigger_text_call(struct text comment, uint32_t *tid, uint64_t *took_ns)
 {
 	const struct text func = trigger_text_func(comment);
-	const char *behind = func.ptr + func.len;
+	const char *behind;
 	uint64_t seconds;
 	uint64_t us;
 	char rest[96];
 
 	if (!func.len)
 		return false;
+	behind = func.ptr + func.len;
 	snprintf(rest, sizeof(rest), "%.*s", (int)(comment.ptr + comment.len - behind), behind);
 	if (sscanf(rest, " in task %" SCNu32 ", which began %" SCNu64 ".%6" SCNu64 " s before", tid,
 		   &seconds, &us) != 3 ||
