@@ -261,6 +261,11 @@ void pcapsyntax_why(const struct pcapsyntax *syntax, const char *expression, cha
 	}
 	snprintf(why, why_size, "%s", strbuf_cstr(&out));
 	strbuf_release(&out);
+	/* parts of the expression are repeated, and lines in it end */
+	for (char *at_byte = why; *at_byte; at_byte++) {
+		if (iscntrl((unsigned char)*at_byte))
+			*at_byte = ' ';
+	}
 }
 
 const char *pcapsyntax_link_word(const char *expression)
