@@ -121,6 +121,23 @@ TEST(cpu_list_has_ranges)
 		CHECK(parse_cpu_list(bad, &set));
 }
 
+/* The other way round, for messages: the number and its suffix. */
+static void check_suffix(uint64_t value, unsigned int step, uint64_t want, char suffix)
+{
+	CHECK(parse_suffix(&value, step) == suffix);
+	CHECK(value == want);
+}
+
+TEST(a_number_has_the_largest_suffix_without_a_rest)
+{
+	check_suffix(1 << 30, 1024, 1, 'G');
+	check_suffix(256 << 20, 1024, 256, 'M');
+	check_suffix(1536, 1024, 1536, '\0');
+	check_suffix(1ull << 40, 1024, 1024, 'G');
+	check_suffix(50000, 1000, 50, 'K');
+	check_suffix(0, 1000, 0, '\0');
+}
+
 TEST(glob_matches_all_of_a_name)
 {
 	CHECK(glob_match("tcp_*", "tcp_sendmsg") && !glob_match("tcp_*", "__tcp_push"));

@@ -21,6 +21,7 @@
 #include "attach/scopebytes.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "kernel/attachmode.h"
 #include "kernel/probe.h"
@@ -307,15 +308,13 @@ void progs_copies(const struct netfgraph_bpf *skel, enum progs_copied which,
 
 #define SIZE_TEXT  24
 
-/* @bytes as an option takes it: 256M. */
+/* @bytes, which are a KiB or more, as an option takes them: 256M. */
 static const char *size_text(char out[SIZE_TEXT], uint64_t bytes)
 {
-	static const char units[] = "KMG";
-	size_t unit = 0;
+	uint64_t number = bytes - bytes % 1024;
+	const char unit = parse_suffix(&number, 1024);
 
-	for (bytes /= 1024; units[unit + 1] && bytes % 1024 == 0; unit++)
-		bytes /= 1024;
-	snprintf(out, SIZE_TEXT, "%" PRIu64 "%c", bytes, units[unit]);
+	snprintf(out, SIZE_TEXT, "%" PRIu64 "%c", number, unit);
 	return out;
 }
 

@@ -45,6 +45,18 @@ static const char *take_u64(const char **text, uint64_t *out)
 	return NULL;
 }
 
+char parse_suffix(uint64_t *value, unsigned int step)
+{
+	static const char units[] = "KMG";
+	char suffix = '\0';
+
+	for (const char *unit = units; *unit && *value && !(*value % step); unit++) {
+		*value /= step;
+		suffix = *unit;
+	}
+	return suffix;
+}
+
 const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
 	uint64_t value;

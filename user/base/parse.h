@@ -15,6 +15,12 @@
 #define PARSE_TOO_LARGE "is too large"
 #define PARSE_TOO_SMALL "is too small"
 
+/*
+ * parse_suffix - divide *@value by 1000 or 1024 (@step) as often as it goes without a rest. Return: what stands for
+ * that behind the number, K, M or G; 0: nothing.
+ */
+char parse_suffix(uint64_t *value, unsigned int step);
+
 /* parse_u64 - decimal digits only, between @min and @max. */
 const char *parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 

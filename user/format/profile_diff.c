@@ -435,14 +435,9 @@ static void find_moved(struct diff_rows *rows)
 /* A function of softirqs, or one that sends a queue's packets: that is done by whoever sends next, or by the queue's timer. */
 static bool enters_softirq(const struct profile_func *func)
 {
-	static const char *const of_queues[] = { "__qdisc_run", "sch_direct_xmit",
-						 "dev_hard_start_xmit" };
-
-	for (size_t i = 0; i < sizeof(of_queues) / sizeof(of_queues[0]); i++) {
-		if (text_equal(func->name, text_from(of_queues[i])))
-			return true;
-	}
-	return func->name.len && call_context_entered(func->name) == CALL_CONTEXT_SOFTIRQ;
+	return func->name.len &&
+	       (text_has_word("__qdisc_run sch_direct_xmit dev_hard_start_xmit", func->name) ||
+		call_context_entered(func->name) == CALL_CONTEXT_SOFTIRQ);
 }
 
 /* Whether most calls of @func are in or below a function of softirqs, as far as its callers are known. */

@@ -8,7 +8,6 @@
 #include "base/parse.h"
 #include "format/keytable.h"
 #include "format/profile.h"
-#include "kernel/tracepoint.h"
 #include "nfg_abi.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
@@ -87,11 +86,7 @@ static bool counts_points(const struct opts *opts)
 /* What to count in place of tracepoints. */
 static const char *with_function(const struct opts *opts)
 {
-	bool has_drops = opts_counts_by(opts, ROWKEY_REASON);
-
-	for (size_t i = 0; i < opts->events.cnt; i++)
-		has_drops |= tracepoint_matches(opts->events.items[i], "skb", "kfree_skb");
-	return has_drops
+	return opts_counts_drops(opts)
 		       ? "-T sk_skb_reason_drop (before 6.11 kfree_skb_reason, before 5.17 kfree_skb) counts the calls that drop packets"
 		       : "-T FUNC counts calls, too, and chooses among these";
 }

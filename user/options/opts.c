@@ -505,6 +505,15 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 	}
 }
 
+bool opts_counts_drops(const struct opts *opts)
+{
+	for (size_t i = 0; i < opts->events.cnt; i++) {
+		if (tracepoint_matches(opts->events.items[i], "skb", "kfree_skb"))
+			return true;
+	}
+	return opts_counts_by(opts, ROWKEY_REASON);
+}
+
 /* Whether profile --by needs one of ROWKEY_NEEDS_*. */
 static bool key_needs(const struct opts *opts, uint32_t need)
 {

@@ -233,6 +233,9 @@ static inline bool opts_counts_by(const struct opts *opts, enum rowkey_by by)
 	return opts->by == BY_KEY && rowkeys_has(&opts->keys, by);
 }
 
+/* opts_counts_drops - whether that table counts what is dropped: by reason, or by a tracepoint of drops (-e). */
+bool opts_counts_drops(const struct opts *opts);
+
 /* wants_values - NFG_WANT_*: the values to record of each call. */
 uint32_t wants_values(const struct opts *opts);
 

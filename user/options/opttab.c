@@ -24,16 +24,10 @@ static char value_why[400];
 static const char *out_of_range(enum opt_type type, const char *what, const char *which,
 				uint64_t limit)
 {
-	static const char suffixes[] = { 'K', 'M', 'G' };
-	const unsigned int step = type == OPT_SIZE ? 1024 : 1000;
 	char suffix[2] = "";
 
-	for (size_t i = 0; type != OPT_NUMBER && i < sizeof(suffixes); i++) {
-		if (!limit || limit % step)
-			break;
-		limit /= step;
-		suffix[0] = suffixes[i];
-	}
+	if (type != OPT_NUMBER)
+		suffix[0] = parse_suffix(&limit, type == OPT_SIZE ? 1024 : 1000);
 	snprintf(value_why, sizeof(value_why), "is too %s (the %s is %" PRIu64 "%s)", what, which,
 		 limit, suffix);
 	return value_why;
@@ -46,7 +40,6 @@ static const char *optvalue_number(enum opt_type type, uint64_t min, uint64_t ma
 	const char *wrong = type == OPT_SIZE    ? parse_size(text, value)
 			    : type == OPT_COUNT ? parse_count(text, value)
 						: parse_u64(text, 0, UINT64_MAX, value);
-
 	const bool is_large = wrong ? !strcmp(wrong, PARSE_TOO_LARGE) : max && *value > max;
 	const bool is_small = wrong ? !strcmp(wrong, PARSE_TOO_SMALL) : *value < min;
 

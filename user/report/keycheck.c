@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/verdict.h"
-#include "kernel/tracepoint.h"
+#include "trace/trigger.h"
 
 static const struct proto_type *type_of(const struct proto *proto, const char *name)
 {
@@ -104,28 +104,25 @@ enum rowkey_by keycheck_missing(const struct keycheck *check, const struct rowke
 	return ROWKEY_CNT;
 }
 
+static bool has_symbol(void *ctx, const char *name)
+{
+	return ksyms_addr(ctx, name) != 0;
+}
+
 /* The function that frees what is dropped. */
 static const char *drop_func(const struct ksyms *ksyms)
 {
-	return ksyms_addr(ksyms, "sk_skb_reason_drop") ? "sk_skb_reason_drop"
-	       : ksyms_addr(ksyms, "kfree_skb_reason") ? "kfree_skb_reason"
-						       : "kfree_skb";
-}
+	const struct trigger_cond drops = { .what = TRIGGER_DROPS };
+	const char *rule = trigger_wants(&drops, has_symbol, (void *)ksyms);
 
-static bool counts_drops(const struct opts *opts)
-{
-	for (size_t i = 0; i < opts->events.cnt; i++) {
-		if (tracepoint_matches(opts->events.items[i], "skb", "kfree_skb"))
-			return true;
-	}
-	return opts_counts_by(opts, ROWKEY_REASON);
+	return rule ? rule + 1 : "kfree_skb"; /* the rule is for -T: +NAME */
 }
 
 static void hint_source(const struct opts *opts, enum rowkey_by missing, const char *func)
 {
 	if (missing == ROWKEY_REASON)
 		log_hint("-T %s or -e skb:kfree_skb counts what is dropped", func);
-	else if (missing != ROWKEY_CALLER && counts_drops(opts))
+	else if (missing != ROWKEY_CALLER && opts_counts_drops(opts))
 		log_hint(
 			"-T %s counts what is dropped, and has the packet, which skb:kfree_skb lacks",
 			func);
