@@ -130,7 +130,6 @@ all_for()
 trace_in_turn()
 {
 	for i in $(seq $tracer_cnt); do
-		bad=0
 		: >"tracer$i.err"
 		echo "0 of 0" >"tracer$i.bad"
 	done

@@ -173,12 +173,11 @@ static void refuse_link(const char *word, char *why, size_t why_size)
 		word);
 }
 
-/* Why libpcap does not take @expression. */
+/* Why libpcap does not take @expression. @link_word: the one in it about the link layer, or "". */
 static void refuse_filter(const struct libpcap *lib, pcap_t *pcap, const char *expression,
-			  char *why, size_t why_size)
+			  const char *link_word, char *why, size_t why_size)
 {
 	const struct pcapsyntax syntax = { .compile = try_part, .ctx = (void *)lib };
-	const char *link_word = pcapsyntax_link_word(expression);
 	char text[400];
 
 	snprintf(text, sizeof(text), "%s", lib->geterr(pcap));
@@ -219,7 +218,7 @@ int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why
 	if (!pcap)
 		return -ENOMEM;
 	if (lib->compile(pcap, &prog, expression, 1, PCAP_NETMASK_UNKNOWN)) {
-		refuse_filter(lib, pcap, expression, why, why_size);
+		refuse_filter(lib, pcap, expression, link_word, why, why_size);
 		err = -EINVAL;
 	} else {
 		err = translate(out, &prog, why, why_size);

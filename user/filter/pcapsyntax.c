@@ -95,6 +95,16 @@ static bool is_error(const struct pcapsyntax *syntax, struct strbuf *expression)
 	return syntax->compile(syntax->ctx, strbuf_cstr(expression)) == PCAPSYNTAX_ERROR;
 }
 
+/* How many more parentheses the first @cnt words open than they close. */
+static int open_cnt_of(const struct words *words, size_t cnt)
+{
+	int open_cnt = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		open_cnt += (*words->list[i].ptr == '(') - (*words->list[i].ptr == ')');
+	return open_cnt;
+}
+
 /* Whether an expression can begin with the first @cnt words: one of these makes it whole. */
 static bool can_begin(const struct pcapsyntax *syntax, const struct words *words, size_t cnt)
 {
@@ -102,12 +112,10 @@ static bool can_begin(const struct pcapsyntax *syntax, const struct words *words
 		"",        "1",   "1-2",   "ip",      "port 1", "host 1.1.1.1",
 		"1.1.1.1", "= 1", "1 = 1", "& 1 = 1",
 	};
+	const int open_cnt = open_cnt_of(words, cnt);
 	struct strbuf text = { 0 };
 	bool can = false;
-	int open_cnt = 0;
 
-	for (size_t i = 0; i < cnt; i++)
-		open_cnt += (*words->list[i].ptr == '(') - (*words->list[i].ptr == ')');
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && !can; i++) {
 		strbuf_reset(&text);
 		put_words(&text, words, cnt);
@@ -205,10 +213,8 @@ static bool check_indexes(struct strbuf *out, const char *expression)
 /* Whether the parentheses are in pairs; if not, that is said. */
 static bool check_pairs(struct strbuf *out, const struct words *words)
 {
-	int open_cnt = 0;
+	const int open_cnt = open_cnt_of(words, words->cnt);
 
-	for (size_t i = 0; i < words->cnt; i++)
-		open_cnt += (*words->list[i].ptr == '(') - (*words->list[i].ptr == ')');
 	if (open_cnt && !words->is_cut)
 		strbuf_str(out, "a ( has no )");
 	return !open_cnt || words->is_cut;

@@ -151,7 +151,6 @@ bool proto_enumerator(const struct proto_table *table, const struct proto_type *
 		      struct text symbol, int64_t *value)
 {
 	const struct proto_enum *en = prototab_enum(table, type);
-
 	uint32_t at = 0;
 
 	while (en && at < en->cnt && !text_equal(symbol, en->enumerators[at].name))

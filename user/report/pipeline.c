@@ -414,7 +414,6 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 			"-G names where graphs begin; -g, below which functions they do not; -N, what is not traced");
 		return VERDICT_NOTHING;
 	}
-
 	for (size_t i = 0; opts->packet.insn_cnt && i < functab->cnt; i++) {
 		const struct func *func = &functab->funcs[i];
 

@@ -35,8 +35,8 @@ struct sink_explain {
 
 /* A call that the recorder waited for. */
 struct waited {
-	struct text comment; /* owned */
-	uint64_t begin_ns;   /* 0: not known */
+	char *comment;
+	uint64_t begin_ns; /* 0: not known */
 	uint32_t tid;
 };
 
@@ -84,12 +84,11 @@ static enum trigger_what rate_of(const struct trigger_rule *rule)
 
 static void take_waited(struct sink_explain *se, const struct row *row)
 {
-	struct waited waited = { .comment = { strndup(row->text.ptr, row->text.len),
-					      row->text.len } };
+	struct waited waited = { .comment = strndup(row->text.ptr, row->text.len) };
 	uint64_t took_ns;
 
-	if (!waited.comment.ptr || VEC_RESERVE(se->waited, se->waited_cap, se->waited_cnt + 1)) {
-		free((char *)waited.comment.ptr);
+	if (!waited.comment || VEC_RESERVE(se->waited, se->waited_cap, se->waited_cnt + 1)) {
+		free(waited.comment);
 		rowsink_fail(&se->rows, -ENOMEM);
 		return;
 	}
@@ -229,7 +228,7 @@ static bool has_waited(const struct startfunc *start, const struct waited *waite
 /* Whether the file lacks the entry or the return of a call that its recorder waited for, unless options have left it out. */
 static bool lacks_waited(const struct sink_explain *se, const struct waited *waited)
 {
-	const struct text func = trigger_text_func(waited->comment);
+	const struct text func = trigger_text_func(text_from(waited->comment));
 	const struct startfunc *start;
 
 	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
@@ -254,7 +253,7 @@ static void say_lacks_waited(const struct sink_explain *se, const struct waited 
 	const char *path = se->rows.opts->input_path;
 
 	log_warn("'%s' was recorded for a call of which it lacks the entry or the return: %s",
-		 path ? path : "-", waited->comment.ptr);
+		 path ? path : "-", waited->comment);
 	log_hint(
 		"a larger --ring keeps the entry, a longer --window the return; report --slower-than shows calls that had not returned, explain -G FUNC explains other calls");
 }
@@ -339,7 +338,7 @@ static void explain_sink_free(struct sink *sink)
 
 	slowcalls_free(se->calls);
 	for (size_t i = 0; i < se->waited_cnt; i++)
-		free((char *)se->waited[i].comment.ptr);
+		free(se->waited[i].comment);
 	free(se->waited);
 	strbuf_release(&se->rate);
 	free(se);

@@ -615,7 +615,6 @@ static int feed_call(struct trigger *t, const struct event *ev)
 
 	if (t->open_cnt && ev->kind == EVENT_ENTRY && netcost_is_known(t->ops.cost))
 		count_below(t, ev);
-
 	if (ev->func_id >= t->func_cnt)
 		return 0;
 	count_call(t, ev);
