@@ -35,9 +35,9 @@ DRIVERS = """
     qede_* rtl8139_* rtl8169_* stmmac_xmit t4_start_xmit tg3_* usbnet_start_xmit xennet_* ppp_start_xmit pppoe_rcv smc_sendmsg smc_recvmsg gtp_encap_recv nsim_start_xmit
 """.split()
 
-# Of kernels with other configurations: lockdep, stop_machine's debugging; hypervisors; interrupt controllers of other boards.
+# Of kernels with other configurations: lockdep, KASAN, stop_machine's debugging; hypervisors; interrupt controllers of other boards.
 ELSEWHERE = """
-    lock_acquire* lock_release* __lock_acquire pv_queued_* paravirt_sched_clock x32_sys_call armpmu_* armv8pmu_*
+    __kasan_* kasan_* lock_acquire* lock_release* __lock_acquire pv_queued_* paravirt_sched_clock x32_sys_call armpmu_* armv8pmu_*
     __gic_handle_irq* gic_handle_irq arch_timer_handler_* do_handle_IPI ipi_handler
 """.split()
 
