@@ -31,7 +31,7 @@ static void check_calls(const struct filter *filter, uint32_t func_id, struct fu
 static void check_shown(const char *text)
 {
 	struct shown *shown = NULL;
-	const char *wrong = shown_parse(&shown, text);
+	const char *wrong = shown_parse(&shown, text, "--show");
 
 	CHECK(!wrong || (*wrong && !strchr(wrong, '\n')));
 	CHECK(wrong || ((shown->cnt || shown->has_facts) && shown->cnt <= SHOWN_MEMBER_MAX));

@@ -608,7 +608,7 @@ static const char *shown_of(const char *name, const char *list, const uint64_t *
 	int len = 0;
 
 	in_case("%s", list);
-	CHECK(func && !shown_parse(&shown, list) && !proto_table_new(&types));
+	CHECK(func && !shown_parse(&shown, list, "--show") && !proto_table_new(&types));
 	CHECK(!shown_resolve(shown, types, fake.kb, func, 0));
 	CHECK(!shown_resolve(shown, types, fake.kb, &funcs[1], 1));
 	CHECK(!shown_unfound(shown) && !shown_word_cnt(shown, 1));
@@ -701,7 +701,7 @@ static bool passes_as_shown(const char *text)
 	struct text missing;
 	bool result;
 
-	CHECK(!filter_show(filter, &shown) && !proto_table_new(&types));
+	CHECK(!filter_show(filter, &shown, "--when") && !proto_table_new(&types));
 	CHECK(!shown_resolve(shown, types, fake.kb, func, 0));
 	CHECK(!shown_resolve(shown, types, fake.kb, &funcs[1], 1));
 	run_shown(insns, shown_code(shown, 0, true, insns), call_ctx, words,
@@ -745,13 +745,14 @@ TEST(what_is_not_shown_cannot_be_tested)
 	struct shown *shown = NULL;
 
 	CHECK_STR(
-		filter_show(filter, &shown),
+		filter_show(filter, &shown, "--when"),
 		"compares a string of more than 16 bytes, which is all that a call shows of a text");
 	filter_free(filter);
 	filter = parsed(
 		"skb.len == 1 && skb.mid == 1 && skb.ok == 1 && skb.type == 1 && skb.sign == 1 && "
 		"skb.small == 1 && skb.state == 1 && skb.cb[0] == 1 && skb.cb[1] == 1");
-	CHECK_STR(filter_show(filter, &shown), "has 'skb.cb[1]', which makes more than 8 members");
+	CHECK_STR(filter_show(filter, &shown, "--when"),
+		  "has 'skb.cb[1]', which makes more than 8 members");
 	filter_free(filter);
 	shown_free(shown);
 }
@@ -780,7 +781,7 @@ static const char *shown_lack(const char *list)
 	const struct shown_name *name;
 
 	in_case("%s", list);
-	CHECK(!shown_parse(&shown, list) && !proto_table_new(&types));
+	CHECK(!shown_parse(&shown, list, "--show") && !proto_table_new(&types));
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK(!shown_resolve(shown, types, fake.kb, &funcs[i], i));
 	name = shown_unfound(shown);
@@ -863,7 +864,7 @@ TEST(hooks_have_verdicts)
 	struct shown *shown = NULL;
 	struct value ret;
 
-	CHECK(!shown_parse(&shown, "rules") && !proto_table_new(&protos));
+	CHECK(!shown_parse(&shown, "rules", "--show") && !proto_table_new(&protos));
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct kbtf_func *func = kbtf_next(fake.kb, names[i], NULL);
 
@@ -888,21 +889,37 @@ TEST(lists_of_members_are_parsed_to_their_end)
 		  "skb; skb.; skb.len,; ,skb.len; skb.len x; skb.len==1; 1; retval.len; skb.1; "
 		  "skb.len,,skb.mark; skb[x]") {
 		in_case("'%s'", bad);
-		CHECK(shown_parse(&shown, bad));
+		CHECK(shown_parse(&shown, bad, "--show"));
 		shown_free(shown);
 		shown = NULL;
 	}
-	CHECK(shown_parse(&shown, ""));
-	CHECK(!shown_parse(&shown, "a.b,c.d,a.b") && shown->cnt == 2);
-	CHECK(!shown_parse(&shown, "e.f,g.h,i.j,k.l,m.n,o.p") && shown->cnt == 8);
+	CHECK(shown_parse(&shown, "", "--show"));
+	CHECK(!shown_parse(&shown, "a.b,c.d,a.b", "--show") && shown->cnt == 2);
+	CHECK(!shown_parse(&shown, "e.f,g.h,i.j,k.l,m.n,o.p", "--show") && shown->cnt == 8);
 	CHECK_TEXT(shown->names[1].path, ".d");
 	CHECK_TEXT(shown->names[7].text, "o.p");
-	CHECK_STR(shown_parse(&shown, "q.r"), "makes more than 8 members");
+	CHECK_STR(shown_parse(&shown, "q.r", "--show"), "makes more than 8 members");
 	shown_free(shown);
 	shown = NULL;
 	for (int i = 0; i < 30; i++)
 		strcat(path, ".abcd");
-	CHECK_STR(shown_parse(&shown, path), "has a member of more than 120 bytes");
+	CHECK_STR(shown_parse(&shown, path, "--show"), "has a member of more than 120 bytes");
+	shown_free(shown);
+}
+
+TEST(a_list_knows_which_option_asks_for_a_member)
+{
+	struct shown *shown = NULL;
+
+	CHECK(!shown_parse(&shown, "a.b", NULL) && !shown_is_asked(shown));
+	CHECK(!shown_unfound(shown));
+	CHECK(!shown_parse(&shown, "c.d", "--by") && shown_is_asked(shown));
+	CHECK_TEXT(shown_unfound(shown)->text, "c.d");
+	CHECK_STR(shown_unfound(shown)->option, "--by");
+	CHECK(!shown_parse(&shown, "a.b", "--when") && shown->cnt == 2);
+	CHECK_STR(shown_unfound(shown)->option, "--when");
+	CHECK(!shown_parse(&shown, "a.b", "--show"));
+	CHECK_STR(shown_unfound(shown)->option, "--when");
 	shown_free(shown);
 }
 

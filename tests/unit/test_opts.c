@@ -105,7 +105,8 @@ TEST(graph_opts_take_the_kernels_names)
 /* Only what shows net durations, or keeps them, has the cost of calls measured. */
 TEST(lengths_of_packets_are_read_where_no_call_is_missed_for_them)
 {
-	CHECK(!parse_line("profile --by flow -T ip_rcv") && opts.shown && opts.shown->is_unasked);
+	CHECK(!parse_line("profile --by flow -T ip_rcv") && opts.shown &&
+	      !shown_is_asked(opts.shown));
 	CHECK(!parse_line("profile --by flow -T ip_rcv --complete") && !opts.shown);
 	CHECK(!parse_line("profile --by flow -e tcp:tcp_retransmit_skb") && !opts.shown);
 	CHECK(!parse_line("profile --by program -T ip_rcv") && !opts.shown);

@@ -147,11 +147,12 @@ struct filter_needs {
 struct filter_needs filter_needs(const struct filter *filter);
 
 /*
- * filter_show - let calls show the members that @filter names (shown.h), so that filter_eval can test them.
+ * filter_show - let calls show the members that @filter names (shown.h), so that filter_eval can test them. @option: it has
+ * the filter, for shown_parse.
  *
  * Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call.
  */
-const char *filter_show(const struct filter *filter, struct shown **shown);
+const char *filter_show(const struct filter *filter, struct shown **shown, const char *option);
 
 /* filter_use_shown - from now on members are those that calls show: @members has their types. Borrowed. */
 void filter_use_shown(struct filter *filter, const struct proto_table *members);

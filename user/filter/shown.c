@@ -29,17 +29,33 @@ static struct text take_word(const char *at)
 	return (struct text){ at, isdigit((unsigned char)*at) ? 0 : len };
 }
 
-static bool is_in_list(const struct shown *shown, struct text text)
+static struct shown_name *find_in_list(struct shown *shown, struct text text)
 {
 	for (uint32_t i = 0; i < shown->cnt; i++) {
 		if (text_equal(shown->names[i].text, text))
-			return true;
+			return &shown->names[i];
 	}
-	return false;
+	return NULL;
+}
+
+static const char *list_add(struct shown *shown, const struct shown_name *name)
+{
+	struct shown_name *known = find_in_list(shown, name->text);
+
+	if (known && !known->option)
+		known->option = name->option;
+	if (known)
+		return NULL;
+	if (name->text.len > SHOWN_TEXT_MAX)
+		return "has a member of more than 120 bytes";
+	if (shown->cnt == SHOWN_MEMBER_MAX)
+		return "makes more than 8 members";
+	shown->names[shown->cnt++] = *name;
+	return NULL;
 }
 
 /* Return: NULL or the complaint. *@at: behind the member. */
-static const char *take_name(struct shown *shown, const char **at)
+static const char *take_name(struct shown *shown, const char **at, const char *option)
 {
 	const struct text name = take_word(*at);
 	const struct text path = { name.ptr + name.len, member_path_len(name.ptr + name.len) };
@@ -62,15 +78,9 @@ static const char *take_name(struct shown *shown, const char **at)
 	*at = text.ptr + text.len + (end == ',');
 	if (end == ',' && !**at)
 		return "ends with a comma";
-	if (is_in_list(shown, text))
-		return NULL;
-	if (text.len > SHOWN_TEXT_MAX)
-		return "has a member of more than 120 bytes";
-	if (shown->cnt == SHOWN_MEMBER_MAX)
-		return "makes more than 8 members";
-	shown->names[shown->cnt++] =
-		(struct shown_name){ .text = text, .name = name, .path = path };
-	return NULL;
+	return list_add(shown,
+			&(struct shown_name){
+				.text = text, .name = name, .path = path, .option = option });
 }
 
 /* The names point into one text, which grows: move them. */
@@ -97,7 +107,7 @@ static int text_add(struct shown *shown, const char *text, const char **begin)
 	return 0;
 }
 
-const char *shown_parse(struct shown **out, const char *text)
+const char *shown_parse(struct shown **out, const char *text, const char *option)
 {
 	const char *wrong = NULL;
 	const char *at;
@@ -107,7 +117,7 @@ const char *shown_parse(struct shown **out, const char *text)
 	if (!*out || text_add(*out, text, &at))
 		return "does not fit in memory";
 	do
-		wrong = take_name(*out, &at);
+		wrong = take_name(*out, &at, option);
 	while (!wrong && *at);
 	return wrong;
 }
@@ -121,15 +131,25 @@ void shown_free(struct shown *shown)
 	free(shown);
 }
 
+bool shown_is_asked(const struct shown *shown)
+{
+	bool is_asked = shown->has_facts;
+
+	for (uint32_t i = 0; i < shown->cnt; i++)
+		is_asked |= shown->names[i].option != NULL;
+	return is_asked;
+}
+
 const struct shown_name *shown_unfound(const struct shown *shown)
 {
 	static const struct shown_name facts = {
+		.option = "--show",
 		.why = "'" SHOWN_FACTS
 		       "': none of the functions has a rule, a connection, a route, a queue or a neighbour",
 	};
 
-	for (uint32_t i = 0; i < shown->cnt && !shown->is_unasked; i++) {
-		if (!shown->names[i].is_found)
+	for (uint32_t i = 0; i < shown->cnt; i++) {
+		if (shown->names[i].option && !shown->names[i].is_found)
 			return &shown->names[i];
 	}
 	return shown->has_facts && !shown->finds_facts ? &facts : NULL;
@@ -683,7 +703,7 @@ uint32_t shown_code(const struct shown *shown, uint32_t func_id, bool is_direct,
 
 /* ---- members of --filter ---- */
 
-const char *filter_show(const struct filter *filter, struct shown **shown)
+const char *filter_show(const struct filter *filter, struct shown **shown, const char *option)
 {
 	static char why[SHOWN_TEXT_MAX + 120];
 	const char *wrong = NULL;
@@ -698,7 +718,7 @@ const char *filter_show(const struct filter *filter, struct shown **shown)
 			return "compares a string of more than 16 bytes, which is all that a call shows of a text";
 		snprintf(text, sizeof(text), "%.*s", (int)filter_whole_name(node).len,
 			 node->name.ptr);
-		wrong = shown_parse(shown, text);
+		wrong = shown_parse(shown, text, option);
 		if (wrong)
 			snprintf(why, sizeof(why), "has '%.*s', which %s",
 				 (int)filter_whole_name(node).len, node->name.ptr, wrong);

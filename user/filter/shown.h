@@ -17,10 +17,12 @@ struct bpf_insn;
 
 /* A member of the list of --show. */
 struct shown_name {
-	struct text text;     /* "skb.dev.name": all of it */
-	struct text name;     /* of the argument */
-	struct text path;     /* the members behind it */
-	bool is_found;        /* a function has it */
+	struct text text; /* "skb.dev.name": all of it */
+	struct text name; /* of the argument */
+	struct text path; /* the members behind it */
+	const char *
+		option; /* that asks for it: --show; NULL: it is no mistake if no function has it */
+	bool is_found;  /* a function has it */
 	char why[MEMBER_WHY]; /* "": no function has the argument; else what the last one lacks */
 };
 
@@ -43,8 +45,7 @@ struct shown {
 	uint32_t cnt;
 	bool has_facts;   /* the list has the word "rules" */
 	bool finds_facts; /* a function has some, even if there is no room for them */
-	bool is_unasked; /* the list is another option's: it is no mistake if no function has a member */
-	char *text;      /* has the names */
+	char *text;       /* has the names */
 	/* by shown_resolve: */
 	struct shown_read *reads; /* in the order of functions and names */
 	size_t read_cnt;
@@ -61,11 +62,15 @@ int shown_named(struct proto_table *types, struct text path, const struct member
 		bool is_fact, struct proto_type *type);
 
 /*
- * shown_parse - add the members of the list @text to @shown, or make it.
+ * shown_parse - add the members of the list @text to @shown, or make it. @option: as in struct shown_name; static.
  *
  * Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call.
  */
-const char *shown_parse(struct shown **shown, const char *text);
+const char *shown_parse(struct shown **shown, const char *text, const char *option);
+
+/* shown_is_asked - whether an option asks for some of it. */
+bool shown_is_asked(const struct shown *shown);
+
 void shown_free(struct shown *shown);
 
 /*

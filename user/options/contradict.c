@@ -551,14 +551,9 @@ static const char *take_events(struct opts *opts)
  */
 static const char *take_lengths(struct opts *opts)
 {
-	const char *why;
-
 	if (opts->counts_points || opts->is_complete)
 		return NULL;
-	why = shown_parse(&opts->shown, "skb.len");
-	if (!why)
-		opts->shown->is_unasked = true;
-	return why;
+	return shown_parse(&opts->shown, "skb.len", NULL);
 }
 
 const char *contradict_settle(struct opts *opts)

@@ -236,7 +236,7 @@ static const char *apply_filter(struct opts *opts, const char *text)
 
 static const char *apply_show(struct opts *opts, const char *text)
 {
-	return shown_parse(&opts->shown, text);
+	return shown_parse(&opts->shown, text, "--show");
 }
 
 static const char *apply_preset(struct opts *opts, const char *text)
@@ -301,7 +301,7 @@ static const char *take_test(struct opts *opts, struct trigger_cond *cond, struc
 	cond->tests_result = needs.ret;
 	opts->has_args |= needs.args; /* whoever reads the recording wants to see them, too */
 	opts->has_retval |= needs.ret;
-	return filter_show(*test, &opts->shown);
+	return filter_show(*test, &opts->shown, "--when");
 }
 
 static const char *apply_when(struct opts *opts, const char *text)

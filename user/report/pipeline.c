@@ -483,11 +483,11 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 	if (!name)
 		return 0;
 	if (*name->why) {
-		say_member("--show", NULL, name->why);
+		say_member(name->option, NULL, name->why);
 		return VERDICT_NOTHING;
 	}
-	log_error("--show: none of the functions has an argument '%.*s'", (int)name->name.len,
-		  name->name.ptr);
+	log_error("%s: none of the functions has an argument '%.*s'", name->option,
+		  (int)name->name.len, name->name.ptr);
 	near = arguments_near(protos, name->name);
 	if (*near)
 		log_hint("did you mean %s?", near);
