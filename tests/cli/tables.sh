@@ -152,6 +152,7 @@ profile_by_device device,func,count,bytes profile --by device --input tests/gold
 profile_by_caller caller,func,count,bytes profile --by caller --input tests/golden/keys/drops-7.2.rec
 profile_by_container container,cgroup,func,count,bytes profile --by container --input tests/golden/keys/drops-7.2.rec
 profile_by_reason_flow reason,place,flow,func,count,bytes profile --by reason,flow --input tests/golden/keys/drops-7.2.rec
+profile_by_skb_len skb.len,func,count,bytes profile --by skb.len --input tests/golden/keys/drops-7.2.rec
 profile_by_program program,func,count,bytes profile --by program --input tests/golden/keys/drops-7.2.rec
 stages host,stage,packets,p50_ns,p90_ns,p99_ns,max_ns,first_seen,last_seen,not_told_apart latency --by stage --input tests/golden/stages/tcp-7.2.rec
 END
@@ -425,6 +426,28 @@ for func in ip_rcv udp_sendmsg sk_skb_reason_drop; do
 done
 check 'calls of a function by flow' 0 '79 calls and tracepoints lack' profile --by flow --input "$drops" -T ip_rcv --sort max --rows 2
 verify 'the slowest are first' test "$(awk 'NR > 1 { print $4 }' "$dir/out" | tr '\n' ' ')" = '6447.047 1731.577 '
+check 'calls by a member' 0 '^netfgraph: 153 calls and tracepoints lack skb.len, and are not counted$' profile --by 'skb->len' --input "$drops"
+verify 'a length has its packets' grep -qE '^ +67 .* 6164  92 +ip_rcv$' "$dir/out"
+verify 'no other call lacks it' test "$(counted ' (ip_rcv|sk_skb_reason_drop)$')" -eq "$(said 'skb.len=')"
+check 'the same as JSON' 0 '' profile --by skb.len --input "$drops" --format json
+verify 'it has numbers' grep -qE '"table":"profile_by_skb_len",.*"skb.len":92,"func":"ip_rcv",.*"count":67,' "$dir/out"
+check 'drops by a member' 0 '' profile --by reason,skb.len --input "$drops" --format csv
+verify 'the columns are in order' grep -q ',reason,place,skb.len,func,' "$dir/out"
+verify 'a drop has its length' grep -qE ',SOCKET_RCVBUFF,udp_queue_rcv_one_skb\+0x30e,64,sk_skb_reason_drop,,63,' "$dir/out"
+check 'calls of a text by a member' 0 '' profile --by skb.len --input "$dir/drops.ftrace" --sort name
+verify 'numbers are in order' test "$(awk 'NR > 1 { print $6 }' "$dir/out")" = "$(awk 'NR > 1 { print $6 }' "$dir/out" | sort -n)"
+check 'metrics by a member' 0 '' profile --by skb.len --input "$drops" --format openmetrics
+verify 'its label is a word' grep -qx 'netfgraph_calls{skb_len="92",func="ip_rcv"} 67' "$dir/out"
+check 'a member that is near' 3 "^netfgraph: '.*': no call has skb.lne, which --by skb.lne counts by\$" profile --by skb.lne --input "$drops"
+verify 'it is said' grep -qx 'hint: did you mean skb.len?' "$dir/err"
+check 'a member that was not recorded' 3 "^netfgraph: '.*': no call has skb.mark, which --by skb.mark,reason counts by\$" \
+	profile --by skb.mark,reason --input "$drops"
+verify 'how it is recorded is said' grep -qx 'hint: record --show skb.mark keeps it' "$dir/err"
+usage_error 'a member twice' "--by: 'skb.len,skb->len' names the key skb.len a second time" profile --by 'skb.len,skb->len'
+usage_error 'a member and a stage' "--by: 'stage,skb.len' cannot be combined: function and stage stand alone" latency --by stage,skb.len
+usage_error 'a member of a histogram' 'latency and diff have --by function or stage' latency --by skb.len
+usage_error 'an argument' "--by: 'mark' is not one of .* or program, nor a member such as skb.mark" profile --by mark
+usage_error 'a member of the result' "--by: 'retval.len' names the result; members are read when a call begins" profile --by retval.len
 usage_error 'functions have no bytes' '--sort bytes belongs to profile --by flow and its like' profile --sort bytes --input "$drops"
 usage_error 'nor has a comparison' '--sort bytes belongs to profile --by flow and its like' diff --sort bytes x y
 usage_error 'nor a histogram' '--sort bytes belongs to profile --by flow and its like' latency f --sort bytes

@@ -355,6 +355,80 @@ END
 	expect_count_guarded 1 '^netfgraph_calls\{program="otherload",func="__sys_getsockname"\} 17$' out err
 }
 
+# mark_ports: a chain that marks UDP by its port: 5001 gets 5, 5002 gets 4294967295; others have no mark.
+mark_ports()
+{
+	nft -f - <<-RULES || fail 'nft does not take the rules'
+		table ip marks {
+			chain out {
+				type filter hook output priority 0;
+				udp dport 5001 meta mark set 5
+				udp dport 5002 meta mark set 4294967295
+			}
+		}
+	RULES
+}
+
+# By members: marks, which packets get in a drawn number, with the bytes, beside a key that is none; numbers are numbers in
+# JSON. A recording has the same members.
+test_members()
+{
+	mark_ports
+	first=$((20 + $$ % 37))
+	second=$((5 + $$ % 11))
+	third=$((3 + $$ % 7))
+	cat >work <<-END
+		TO=127.0.0.1 PORT=5001 BYTES=100 workload udp-to $first
+		TO=127.0.0.1 PORT=5002 workload udp-to $second
+		TO=127.0.0.1 PORT=5003 workload udp-to $third
+	END
+	echo "$first, $second and $third packets"
+	begin_table --by skb.mark -T ip_rcv --packet udp
+	sh work
+	end_table
+	expect_count_guarded 1 "^ +$first .* $((first * 128))  5 +ip_rcv$" out err
+	expect_count_guarded 1 "^ +$second .*  4294967295 +ip_rcv$" out err
+	expect_count_guarded 1 "^ +$third .*  0 +ip_rcv$" out err
+	expect_count 4 '' out
+	begin_table --by 'skb->dev.name,skb->mark' -T ip_rcv --packet udp --format json
+	sh work
+	end_table
+	expect_count_guarded 1 "\"skb.dev.name\":\"lo\",\"skb.mark\":5,\"func\":\"ip_rcv\",\"module\":null,\"count\":$first," out err
+	expect_count_guarded 1 "\"skb.dev.name\":\"lo\",\"skb.mark\":4294967295,.*\"count\":$second," out err
+	begin_table --by reason,skb.mark -T "$(free_func)"
+	sh work
+	end_table
+	reason=NO_SOCKET
+	has_reasons || reason=-
+	expect_count_guarded 1 "^ +$first .*  $reason +[^ ]+ +5 +$(free_func)$" out err
+	expect_count_guarded 1 "^ +$second .*  $reason +[^ ]+ +4294967295 +$(free_func)$" out err
+	begin netfgraph record -v --max-overhead 100 -o rec -T ip_rcv --packet udp --show 'skb->mark,skb.protocol'
+	wait_attached
+	sh work
+	end_trace
+	expect 0 recorded netfgraph profile --by skb.mark --input rec --format csv -o out
+	cat out
+	expect_count_guarded 1 ",5,ip_rcv,,$first,[0-9]" out err
+	expect_count_guarded 1 ",4294967295,ip_rcv,,$second,[0-9]" out err
+	expect_count_guarded 1 ",0,ip_rcv,,$third,[0-9]" out err
+	expect 3 'what the file lacks' netfgraph profile --by skb.protocl --input rec -o out 2>err
+	cat err
+	expect_line '^hint: did you mean skb.protocol\?$' err
+	nft delete table ip marks
+}
+
+# By members that have names: the states in which connections are closed, from here first, and their listener.
+test_states()
+{
+	begin_table --by sk.sk_state -T tcp_close -T inet_release
+	workload tcp 12
+	end_table
+	expect_count_guarded 1 '^ +12 .*  TCP_ESTABLISHED +tcp_close$' out err
+	expect_count_guarded 1 '^ +12 .*  TCP_CLOSE_WAIT +tcp_close$' out err
+	expect_count_guarded 1 '^ +1 .*  TCP_LISTEN +tcp_close$' out err
+	expect_line ' lack sk.sk_state, and are not counted$' err
+}
+
 # What has no key is said: a function without a packet has no connection; a recording may lack the values.
 test_lacking()
 {
@@ -403,7 +477,14 @@ test_impossible()
 	expect_line "^hint: -T $(free_func) or -e skb:kfree_skb counts what is dropped$" err
 	expect 3 'reason of a tracepoint' netfgraph profile --by reason -e net:net_dev_queue -- workload calls 1 2>err
 	expect 3 'caller of a tracepoint' netfgraph profile --by caller -e net:net_dev_queue -- workload calls 1 2>err
+	expect 3 'member of a tracepoint' netfgraph profile --by skb.mark -e skb:kfree_skb -- workload calls 1 2>err
+	expect_line '^netfgraph: nothing that is traced has skb.mark, which --by skb.mark counts by$' err
+	expect 3 'no member' netfgraph profile --by flow,skb.makr -T ip_rcv -- workload calls 1 2>err
+	expect_line "^netfgraph: --by: struct sk_buff has no member 'makr'$" err
+	expect_line '^hint: did you mean mark\?$' err
+	expect 3 'an array' netfgraph profile --by skb.cb -T ip_rcv -- workload calls 1 2>err
+	expect_line "^netfgraph: --by: 'skb.cb' is an array$" err
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 
-run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless impossible devices callers containers -- programs lacking
+run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless impossible devices callers containers members states -- programs lacking

@@ -43,6 +43,15 @@ static struct proto func_types[] = {
 	{ .arg_cnt = 1, .args = { FIELD("skb") } },
 };
 
+/* What functions show. */
+static struct proto member_types[] = {
+	{ .arg_cnt = 1, .args = { FIELD("skb.mark") } },
+	{ 0 },
+	{ .arg_cnt = 1, .args = { FIELD("skb.mark") } },
+	{ 0 },
+	{ .arg_cnt = 2, .args = { FIELD("skb.len"), FIELD("skb.mark") } },
+};
+
 static struct point points[] = {
 	{ TEXT("kfree_skb"), TEXT("skb") },
 	{ TEXT("net_dev_queue"), TEXT("net") },
@@ -69,21 +78,29 @@ static enum rowkey_by missing(int func, int point, struct rowkeys keys)
 	const struct proto_table point_protos = {
 		.protos = &point_types[point % NONE], .cnt = 1, .enums = enums, .enum_cnt = 2
 	};
+	const struct proto_table members = { .protos = &member_types[func % NONE], .cnt = 1 };
 	const struct keycheck check = { .functab = &functab,
 					.points = &pointtab,
 					.protos = &protos,
+					.members = &members,
 					.point_protos = &point_protos,
 					.counts_points = func == 2 };
+	uint32_t nr;
 
-	return keycheck_missing(&check, &keys);
+	nr = keycheck_missing(&check, &keys);
+	return nr < keys.cnt ? keys.by[nr] : ROWKEY_CNT;
 }
 
-static const struct rowkeys reason = { { ROWKEY_REASON }, 1 };
-static const struct rowkeys flow = { { ROWKEY_FLOW }, 1 };
-static const struct rowkeys device = { { ROWKEY_DEVICE }, 1 };
-static const struct rowkeys caller = { { ROWKEY_CALLER }, 1 };
-static const struct rowkeys program = { { ROWKEY_PROGRAM }, 1 };
-static const struct rowkeys flow_of_drop = { { ROWKEY_FLOW, ROWKEY_REASON }, 2 };
+static const struct rowkeys reason = { .by = { ROWKEY_REASON }, .cnt = 1 };
+static const struct rowkeys flow = { .by = { ROWKEY_FLOW }, .cnt = 1 };
+static const struct rowkeys device = { .by = { ROWKEY_DEVICE }, .cnt = 1 };
+static const struct rowkeys caller = { .by = { ROWKEY_CALLER }, .cnt = 1 };
+static const struct rowkeys program = { .by = { ROWKEY_PROGRAM }, .cnt = 1 };
+static const struct rowkeys mark = { .by = { ROWKEY_MEMBER }, .cnt = 1, .members = { "skb.mark" } };
+static const struct rowkeys mark_of_drop = { .by = { ROWKEY_MEMBER, ROWKEY_REASON },
+					     .cnt = 2,
+					     .members = { "skb.mark" } };
+static const struct rowkeys flow_of_drop = { .by = { ROWKEY_FLOW, ROWKEY_REASON }, .cnt = 2 };
 
 TEST(functions_have_keys_by_their_arguments)
 {
@@ -113,6 +130,20 @@ TEST(tracepoints_have_keys_by_their_fields)
 	CHECK(missing(NONE, 0, caller) == ROWKEY_CNT);
 	CHECK(missing(NONE, 1, caller) == ROWKEY_CALLER);
 	CHECK(missing(NONE, 1, program) == ROWKEY_CNT);
+}
+
+TEST(functions_have_the_members_that_they_show)
+{
+	CHECK(missing(0, NONE, mark) == ROWKEY_CNT);
+	CHECK(missing(1, NONE, mark) == ROWKEY_MEMBER);
+	CHECK(missing(4, 0, mark) == ROWKEY_CNT);
+	/* tracepoints have none, and the function stands in for none */
+	CHECK(missing(1, 1, mark) == ROWKEY_MEMBER);
+	CHECK(missing(2, 0, mark) == ROWKEY_MEMBER);
+	CHECK(missing(0, NONE, mark_of_drop) == ROWKEY_CNT);
+	CHECK(missing(0, 0, mark_of_drop) == ROWKEY_CNT);
+	CHECK(missing(1, 0, mark_of_drop) == ROWKEY_MEMBER);
+	CHECK(missing(1, NONE, mark_of_drop) == ROWKEY_REASON);
 }
 
 TEST(one_source_is_enough)

@@ -16,14 +16,16 @@ static struct text_values values;
 
 static void begin(enum rowkey_by by, uint32_t row_max)
 {
-	const struct keytable_config config = { .keys = { { by }, 1 }, .row_max = row_max };
+	const struct keytable_config config = { .keys = { .by = { by }, .cnt = 1 },
+						.row_max = row_max };
 
 	CHECK(!keytable_new(&kt, &config));
 }
 
 static void begin_pair(enum rowkey_by first, enum rowkey_by second)
 {
-	const struct keytable_config config = { .keys = { { first, second }, 2 }, .row_max = 100 };
+	const struct keytable_config config = { .keys = { .by = { first, second }, .cnt = 2 },
+						.row_max = 100 };
 
 	CHECK(!keytable_new(&kt, &config));
 }
@@ -494,9 +496,99 @@ static void feed_place(uint64_t cgroup_id)
 	CHECK(!keytable_row(kt, &row));
 }
 
+static void begin_members(const char *first, const char *second)
+{
+	struct keytable_config config = { .keys = { .by = { ROWKEY_MEMBER, ROWKEY_MEMBER },
+						    .cnt = second ? 2 : 1 },
+					  .row_max = 100 };
+
+	snprintf(config.keys.members[0], sizeof(config.keys.members[0]), "%s", first);
+	if (second)
+		snprintf(config.keys.members[1], sizeof(config.keys.members[1]), "%s", second);
+	CHECK(!keytable_new(&kt, &config));
+}
+
+/* A number as a trace has it, and one as a text has it. */
+TEST(a_member_counts_as_it_is_shown)
+{
+	const struct value numbers[] = {
+		{ .name = TEXT("skb->mark"),
+		  .number = 5,
+		  .kind = VALUE_INT,
+		  .form = FORM_UNSIGNED },
+		{ .name = TEXT("skb.dev.name"), .text = TEXT("eth0") },
+		{ .name = TEXT("skb.mark"),
+		  .number = UINT64_MAX,
+		  .kind = VALUE_TEXT,
+		  .form = FORM_UNSIGNED },
+		{ .name = TEXT("skb.mark"),
+		  .number = (uint64_t)-7,
+		  .kind = VALUE_INT,
+		  .form = FORM_DECIMAL },
+	};
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, "ip_rcv");
+
+	begin_members("skb.mark", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		row.args = &numbers[i];
+		row.arg_cnt = 1;
+		CHECK(!keytable_row(kt, &row));
+	}
+	feed(ROW_LEAF, 0, "ip_rcv", "skb=0x1, skb.mark=5");
+	feed(ROW_LEAF, 0, "ip_rcv", "skb=0x1, skb.mark=(null)");
+	feed(ROW_LEAF, 0, "ip_rcv", "skb=0x1, skb.mark=10");
+	CHECK(keytable_stats(kt)->keyless_cnt == 1);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,(null),ip_rcv,,1,100,100,100,100,100,\n"
+		  ",,,18446744073709551615,ip_rcv,,1,100,100,100,100,100,\n"
+		  ",,,-7,ip_rcv,,1,100,100,100,100,100,\n"
+		  ",,,5,ip_rcv,,2,200,100,100,100,100,\n"
+		  ",,,10,ip_rcv,,1,100,100,100,100,100,\n");
+}
+
+/* Text keeps its quotes, although it may have digits alone. */
+TEST(members_are_numbers_in_json)
+{
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT };
+	struct tablew w = { .out = &out, .form = TABLE_JSON };
+	const struct value args[] = {
+		{ .name = TEXT("skb.mark"), .number = 5, .kind = VALUE_INT, .form = FORM_UNSIGNED },
+		{ .name = TEXT("skb.dev.name"), .text = TEXT("17") },
+	};
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, "ip_rcv");
+
+	begin_members("skb.mark", "skb.dev.name");
+	row.args = args;
+	row.arg_cnt = 2;
+	CHECK(!keytable_row(kt, &row));
+	row.arg_cnt = 1;
+	CHECK(!keytable_row(kt, &row));
+	keytable_finish(kt);
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK(strstr(strbuf_cstr(&out), "{\"table\":\"profile_by_skb_mark_skb_dev_name\","));
+	CHECK(strstr(strbuf_cstr(&out), ",\"skb.mark\":5,\"skb.dev.name\":\"17\",\"func\":"));
+	CHECK(strstr(strbuf_cstr(&out), ",\"skb.mark\":5,\"skb.dev.name\":null,\"func\":"));
+}
+
+TEST(members_are_titles_and_labels)
+{
+	const struct keytable_view view = { .sort = PROFILE_BY_COUNT };
+	struct tablew w = { .out = &out, .form = TABLE_TEXT };
+
+	begin_members("skb.cb[0]", "skb.cb.0");
+	feed(ROW_LEAF, 0, "ip_rcv", "skb.cb[0]=7");
+	keytable_finish(kt);
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK(strstr(strbuf_cstr(&out), "  skb.cb[0]  skb.cb.0  FUNCTION\n"));
+	strbuf_reset(&out);
+	CHECK(!keytable_put_metrics(kt, &view, (struct metrics_label){ 0 }, &out));
+	CHECK(strstr(strbuf_cstr(&out),
+		     "netfgraph_calls{skb_cb_0=\"7\",skb_cb_0_2=\"\",func=\"ip_rcv\"} 1\n"));
+}
+
 TEST(a_task_has_a_cgroup_and_a_container)
 {
-	const struct keytable_config config = { .keys = { { ROWKEY_CONTAINER }, 1 },
+	const struct keytable_config config = { .keys = { .by = { ROWKEY_CONTAINER }, .cnt = 1 },
 						.row_max = 100,
 						.cgroup = name_cgroup };
 
@@ -600,7 +692,7 @@ static uint8_t count_starts(void *ctx, struct text func, struct text module)
 
 TEST(of_calls_about_the_same_thing_the_outermost_counts)
 {
-	const struct keytable_config config = { .keys = { { ROWKEY_PROGRAM }, 1 },
+	const struct keytable_config config = { .keys = { .by = { ROWKEY_PROGRAM }, .cnt = 1 },
 						.counts = count_starts,
 						.row_max = 100 };
 
@@ -649,7 +741,8 @@ TEST(calls_by_device_and_flow)
 TEST(series_have_both_keys)
 {
 	const struct nfg_packet p = packet(IPPROTO_UDP, "10.0.0.9", 4242, "10.0.0.2", 53, false);
-	const struct keytable_config config = { .keys = { { ROWKEY_CONTAINER, ROWKEY_FLOW }, 2 },
+	const struct keytable_config config = { .keys = { .by = { ROWKEY_CONTAINER, ROWKEY_FLOW },
+							  .cnt = 2 },
 						.row_max = 1,
 						.cgroup = name_cgroup };
 	const struct keytable_view view = { .sort = PROFILE_BY_COUNT, .row_max = 100 };

@@ -907,6 +907,22 @@ TEST(lists_of_members_are_parsed_to_their_end)
 	shown_free(shown);
 }
 
+TEST(paths_are_the_same_by_either_sign)
+{
+	char dotted[12];
+
+	CHECK(member_is_same(text_from("skb->dev->name"), text_from("skb.dev.name")));
+	CHECK(member_is_same(text_from("skb.cb[0]"), text_from("skb.cb[0]")));
+	CHECK(!member_is_same(text_from("skb.de"), text_from("skb.dev")));
+	CHECK(!member_is_same(text_from("skb->"), text_from("skb")));
+	CHECK(!member_is_same(text_from("skb-"), text_from("skb.")));
+	CHECK(!member_is_same((struct text){ 0 }, text_from("a")));
+	member_put_dotted(dotted, sizeof(dotted), "skb->a:b.c->d");
+	CHECK_STR(dotted, "skb.a:b.c.d");
+	member_put_dotted(dotted, sizeof(dotted), "skb->member->d");
+	CHECK_STR(dotted, "skb.member.");
+}
+
 TEST(a_list_knows_which_option_asks_for_a_member)
 {
 	struct shown *shown = NULL;

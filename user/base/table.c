@@ -93,12 +93,21 @@ static void csv_text(struct strbuf *out, struct text text)
 	strbuf_release(&clean);
 }
 
-static void data_text(struct tablew *w, const struct column *column, struct text text)
+static void jsonw_number(struct jsonw *json, struct text digits)
+{
+	jsonw_next(json);
+	strbuf_add(json->out, digits.ptr, digits.len);
+}
+
+static void data_text(struct tablew *w, const struct column *column, const char *row,
+		      struct text text)
 {
 	if (!is_json(w))
 		csv_text(w->out, text);
 	else if (column->cell == CELL_WORDS)
 		json_words(&w->json, text.ptr);
+	else if (column->is_bare && *(const bool *)(row + column->is_bare))
+		jsonw_number(&w->json, text);
 	else
 		jsonw_text(&w->json, text);
 }
@@ -115,7 +124,7 @@ static void data_cell(struct tablew *w, const struct column *column, const char 
 	if (w->is_head) {
 		strbuf_str(w->out, column->key);
 	} else if (in.text.ptr && in.is_known) {
-		data_text(w, column, in.text);
+		data_text(w, column, row, in.text);
 	} else {
 		/* these are the same in both, but for what is unknown */
 		w->json.has_item = true;

@@ -44,6 +44,8 @@ struct column {
 	 * row must not begin with it.
 	 */
 	size_t needs;
+	/* Where the row has a bool that says that its text is a number: not quoted in JSON. 0: nowhere. */
+	size_t is_bare;
 	bool is_extra; /* not in TABLE_ARRAY */
 	bool is_name;  /* from others: in text without blanks, - if unknown */
 	void (*put)(struct strbuf *out, const void *row); /* its text; NULL: by the cell */

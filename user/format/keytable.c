@@ -1,5 +1,6 @@
 #include "format/keytable.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct entry {
 #define NO_ENTRY    0u
 #define OTHER_ENTRY UINT32_MAX
 #define UNSIZED     UINT64_MAX /* in place of bytes that are not known */
+#define IS_NUMBER   "#"        /* in place of the second part of a member that is a number */
 
 struct keytable {
 	struct keytable_config config;
@@ -191,6 +193,8 @@ static void id_take_key(struct text *parts, enum rowkey_by by, const struct rowk
 		parts[0] = (struct text){ (const char *)&key->flow, sizeof(key->flow) };
 	if (by == ROWKEY_CONTAINER)
 		parts[0] = (struct text){ (const char *)&key->cgroup_id, sizeof(key->cgroup_id) };
+	if (key->is_number)
+		parts[1] = text_from(IS_NUMBER);
 }
 
 /* The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. */
@@ -203,7 +207,7 @@ static uint32_t current_entry(struct keytable *kt, const struct calltask *task, 
 	struct id id = { 0 };
 
 	for (uint32_t i = 0; i < keys->cnt; i++) {
-		has[i] = rowkey_of(&found[i], keys->by[i], row, task->comm);
+		has[i] = rowkey_of(&found[i], keys, i, row, task->comm);
 		if (has[i] && keys->by[i] == ROWKEY_REASON && !found[i].parts[1].len) {
 			found[i].parts[1] = dropping_func(task, depth);
 			kt->stats.placeless_cnt +=
@@ -472,6 +476,7 @@ struct key_row {
 	struct text parts[PART_CNT];
 	struct text func; /* of a tracepoint: SYSTEM:NAME */
 	struct text module;
+	bool is_number[ROWKEYS_MAX];
 	char bytes[ROWKEYS_MAX][160]; /* of a flow, or of the number of a cgroup */
 };
 
@@ -544,6 +549,8 @@ static void put_parts(const struct keytable *kt, const struct entry *entry, stru
 			put_flow(row, i, id);
 		else if (keys->by[i] == ROWKEY_CONTAINER)
 			put_cgroup(kt, row, i, id);
+		else if (keys->by[i] == ROWKEY_MEMBER)
+			row->is_number[i] = entry->id.texts[i * ROWKEY_PART_CNT + 1].len;
 	}
 }
 
@@ -571,9 +578,33 @@ static void row_fill(const struct keytable *kt, const struct entry *entry,
 	put_parts(kt, entry, row);
 }
 
+static int64_t number_in(struct text text)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)text.len, text.ptr);
+	return strtoll(digits, NULL, 10);
+}
+
 static uint64_t number_at(const struct key_row *row, size_t offset)
 {
 	return offset ? *(const uint64_t *)((const char *)row + offset) : 0;
+}
+
+/* Text as text_compare has it, then numbers by their value. */
+static int part_order(const struct key_row *a, const struct key_row *b, int part)
+{
+	const int nr = part / ROWKEY_PART_CNT;
+	int64_t first;
+	int64_t second;
+
+	if (a->is_number[nr] != b->is_number[nr])
+		return a->is_number[nr] ? 1 : -1;
+	if (part % ROWKEY_PART_CNT || !a->is_number[nr])
+		return text_compare(a->parts[part], b->parts[part]);
+	first = number_in(a->parts[part]);
+	second = number_in(b->parts[part]);
+	return (first > second) - (first < second);
 }
 
 /* The largest first; equal ones by name. @ctx: where the number is; 0: nowhere. */
@@ -587,7 +618,7 @@ static int row_order(const void *a, const void *b, void *ctx)
 	if (number_at(ra, offset) != number_at(rb, offset))
 		return number_at(ra, offset) > number_at(rb, offset) ? -1 : 1;
 	for (int i = 0; i < PART_CNT && !diff; i++)
-		diff = text_compare(ra->parts[i], rb->parts[i]);
+		diff = part_order(ra, rb, i);
 	diff = diff ? diff : text_compare(ra->func, rb->func);
 	return diff ? diff : text_compare(ra->module, rb->module);
 }
@@ -673,8 +704,8 @@ static const struct column func_column = { .title = "FUNCTION", .put = func_put 
 struct key_columns {
 	struct table table;
 	struct column columns[COLUMN_CNT_MAX];
-	char name[64];
-	char titles[PART_CNT][16];
+	char name[2 * ROWKEY_MEMBER_BYTES + 16];
+	char titles[PART_CNT][ROWKEY_MEMBER_BYTES];
 };
 
 static void columns_add(struct key_columns *to, const struct column *columns, size_t cnt)
@@ -695,7 +726,21 @@ static const char *part_name(const struct rowkeys *keys, int part)
 {
 	const uint32_t nr = (uint32_t)part / ROWKEY_PART_CNT;
 
-	return nr < keys->cnt ? rowkey_part_name(keys->by[nr], part % ROWKEY_PART_CNT) : NULL;
+	return nr < keys->cnt ? rowkeys_part_name(keys, nr, part % ROWKEY_PART_CNT) : NULL;
+}
+
+/* Make a member's path a word: "skb.cb[0]" is skb_cb_0. */
+static void make_word(char *name)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; name[i]; i++) {
+		if (isalnum((unsigned char)name[i]) || name[i] == '_')
+			name[len++] = name[i];
+		else if (name[i] != ']')
+			name[len++] = '_';
+	}
+	name[len] = '\0';
 }
 
 static void name_make(struct key_columns *to, const struct rowkeys *keys)
@@ -706,6 +751,18 @@ static void name_make(struct key_columns *to, const struct rowkeys *keys)
 	rowkeys_put_name(&name, keys, '_');
 	snprintf(to->name, sizeof(to->name), "%s", strbuf_cstr(&name));
 	strbuf_release(&name);
+	make_word(to->name);
+}
+
+/* Titles are in capitals, but for names of the kernel. */
+static void title_make(char *title, const struct rowkeys *keys, int part)
+{
+	const bool is_member = keys->by[part / ROWKEY_PART_CNT] == ROWKEY_MEMBER;
+	const char *name = part_name(keys, part);
+
+	snprintf(title, ROWKEY_MEMBER_BYTES, "%s", name);
+	for (size_t i = 0; title[i] && !is_member; i++)
+		title[i] = (char)toupper((unsigned char)title[i]);
 }
 
 /* In data the parts come before the numbers, in text behind. */
@@ -719,18 +776,18 @@ static void columns_make(struct key_columns *to, const struct rowkeys *keys)
 		struct column column = part_column(i);
 
 		column.key = part_name(keys, i);
+		column.is_bare = offsetof(struct key_row, is_number) +
+				 (size_t)(i / ROWKEY_PART_CNT) * sizeof(bool);
 		if (column.key)
 			columns_add(to, &column, 1);
 	}
 	columns_add(to, last_columns, ARRAY_SIZE(last_columns));
 	for (int i = 0; i < PART_CNT; i++) {
 		struct column column = part_column(i);
-		const char *name = part_name(keys, i);
 
-		for (size_t k = 0; name && name[k]; k++)
-			to->titles[i][k] = (char)(name[k] - 'a' + 'A');
-		if (!name)
+		if (!part_name(keys, i))
 			continue;
+		title_make(to->titles[i], keys, i);
 		column.title = to->titles[i];
 		column.needs = offsetof(struct key_row, call_cnt); /* unknown: - */
 		columns_add(to, &column, 1);
@@ -773,24 +830,44 @@ static const struct {
 	  offsetof(struct key_row, sized_cnt), false },
 };
 
-static bool is_part(const struct rowkeys *keys, const char *name)
+struct labels {
+	char names[PART_CNT][ROWKEY_MEMBER_BYTES + 2]; /* "": there is no such part */
+};
+
+static bool is_label(const struct labels *labels, const char *name)
 {
 	for (int i = 0; i < PART_CNT; i++) {
-		if (part_name(keys, i) && !strcmp(part_name(keys, i), name))
+		if (!strcmp(labels->names[i], name))
 			return true;
 	}
 	return false;
 }
 
+/* Two paths may differ only in what no label's name has. */
+static void labels_make(struct labels *labels, const struct rowkeys *keys)
+{
+	char word[ROWKEY_MEMBER_BYTES];
+
+	*labels = (struct labels){ 0 };
+	for (int i = 0; i < PART_CNT; i++) {
+		if (!part_name(keys, i))
+			continue;
+		snprintf(word, sizeof(word), "%s", part_name(keys, i));
+		make_word(word);
+		snprintf(labels->names[i], sizeof(labels->names[i]), "%s%s", word,
+			 is_label(labels, word) ? "_2" : "");
+	}
+}
+
 /* A label of all series does not come twice. */
-static void put_labels(const struct rowkeys *keys, const struct key_row *row,
+static void put_labels(const struct labels *labels, const struct key_row *row,
 		       struct metrics_label label, struct strbuf *out)
 {
 	strbuf_char(out, '{');
 	for (int i = 0; i < PART_CNT; i++) {
-		if (!part_name(keys, i))
+		if (!*labels->names[i])
 			continue;
-		metrics_put_label(out, part_name(keys, i), row->parts[i]);
+		metrics_put_label(out, labels->names[i], row->parts[i]);
 		strbuf_char(out, ',');
 	}
 	metrics_put_label(out, "func", row->func);
@@ -798,7 +875,7 @@ static void put_labels(const struct rowkeys *keys, const struct key_row *row,
 		strbuf_char(out, ',');
 		metrics_put_label(out, "module", row->module);
 	}
-	if (label.name && !is_part(keys, label.name)) {
+	if (label.name && !is_label(labels, label.name)) {
 		strbuf_char(out, ',');
 		metrics_put_label(out, label.name, text_from(label.value));
 	}
@@ -826,7 +903,7 @@ static void join_rows(struct key_rows *rows, size_t first)
 	all->func = all->module = (struct text){ 0 };
 }
 
-static void put_numbers(size_t nr, const struct rowkeys *keys, struct key_row *const *rows,
+static void put_numbers(size_t nr, const struct labels *labels, struct key_row *const *rows,
 			size_t cnt, struct metrics_label label, struct strbuf *out)
 {
 	metrics_put_head(out, numbers[nr].name, "gauge", numbers[nr].help);
@@ -836,7 +913,7 @@ static void put_numbers(size_t nr, const struct rowkeys *keys, struct key_row *c
 		if (!number_at(rows[i], numbers[nr].needs))
 			continue;
 		strbuf_str(out, numbers[nr].name);
-		put_labels(keys, rows[i], label, out);
+		put_labels(labels, rows[i], label, out);
 		if (numbers[nr].is_ns)
 			metrics_put_seconds(out, number);
 		else
@@ -848,6 +925,7 @@ static void put_numbers(size_t nr, const struct rowkeys *keys, struct key_row *c
 int keytable_put_metrics(const struct keytable *kt, const struct keytable_view *view,
 			 struct metrics_label label, struct strbuf *out)
 {
+	struct labels labels;
 	struct key_rows rows;
 	int err = rows_begin(&rows, kt, view);
 	size_t own_cnt = rows.cnt - (kt->other.call_cnt != 0 && rows.cnt);
@@ -861,10 +939,10 @@ int keytable_put_metrics(const struct keytable *kt, const struct keytable_view *
 		other_cnt = own_cnt - view->row_max;
 		own_cnt = view->row_max;
 	}
+	labels_make(&labels, &kt->config.keys);
 	join_rows(&rows, own_cnt);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		put_numbers(i, &kt->config.keys, rows.sorted, own_cnt + (own_cnt < rows.cnt), label,
-			    out);
+		put_numbers(i, &labels, rows.sorted, own_cnt + (own_cnt < rows.cnt), label, out);
 	metrics_put_number(out, "netfgraph_other_rows", "Rows that have no series of their own.",
 			   other_cnt);
 	metrics_put_number(out, "netfgraph_uncounted_calls",

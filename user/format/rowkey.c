@@ -1,12 +1,16 @@
 #include "format/rowkey.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/flow.h"
 #include "kernel/ktext.h"
+#include "kernel/member.h"
 
 static const struct {
 	const char *name;
@@ -47,6 +51,7 @@ static const struct {
 			     "the name of its task",
 			     "recordings have it; function_graph prints it with funcgraph-proc",
 			     ROWKEY_NEEDS_COMM },
+	[ROWKEY_MEMBER] = { .needs = ROWKEY_NEEDS_LENGTH },
 };
 
 uint32_t rowkey_needs(enum rowkey_by by)
@@ -54,13 +59,18 @@ uint32_t rowkey_needs(enum rowkey_by by)
 	return rowkeys[by].needs;
 }
 
+uint32_t rowkeys_find(const struct rowkeys *keys, enum rowkey_by by)
+{
+	uint32_t nr = 0;
+
+	while (nr < keys->cnt && keys->by[nr] != by)
+		nr++;
+	return nr;
+}
+
 bool rowkeys_has(const struct rowkeys *keys, enum rowkey_by by)
 {
-	for (uint32_t i = 0; i < keys->cnt; i++) {
-		if (keys->by[i] == by)
-			return true;
-	}
-	return false;
+	return rowkeys_find(keys, by) < keys->cnt;
 }
 
 uint32_t rowkeys_needs(const struct rowkeys *keys)
@@ -77,7 +87,7 @@ void rowkeys_put_name(struct strbuf *out, const struct rowkeys *keys, char separ
 	for (uint32_t i = 0; i < keys->cnt; i++) {
 		if (i)
 			strbuf_char(out, separator);
-		strbuf_str(out, rowkey_name(keys->by[i]));
+		strbuf_str(out, rowkeys_name(keys, i));
 	}
 }
 
@@ -86,19 +96,31 @@ const char *rowkey_name(enum rowkey_by by)
 	return rowkeys[by].name;
 }
 
-const char *rowkey_part_name(enum rowkey_by by, int part)
+const char *rowkeys_name(const struct rowkeys *keys, uint32_t nr)
 {
-	return rowkeys[by].parts[part];
+	return keys->by[nr] == ROWKEY_MEMBER ? keys->members[nr] : rowkey_name(keys->by[nr]);
 }
 
-const char *rowkey_what(enum rowkey_by by)
+const char *rowkeys_part_name(const struct rowkeys *keys, uint32_t nr, int part)
 {
-	return rowkeys[by].what;
+	if (keys->by[nr] == ROWKEY_MEMBER)
+		return part ? NULL : keys->members[nr];
+	return rowkeys[keys->by[nr]].parts[part];
 }
 
-const char *rowkey_hint(enum rowkey_by by)
+const char *rowkeys_what(const struct rowkeys *keys, uint32_t nr)
 {
-	return rowkeys[by].hint;
+	return keys->by[nr] == ROWKEY_MEMBER ? keys->members[nr] : rowkeys[keys->by[nr]].what;
+}
+
+const char *rowkeys_hint(const struct rowkeys *keys, uint32_t nr)
+{
+	static char hint[ROWKEY_MEMBER_BYTES + 40];
+
+	if (keys->by[nr] != ROWKEY_MEMBER)
+		return rowkeys[keys->by[nr]].hint;
+	snprintf(hint, sizeof(hint), "record --show %s keeps it", keys->members[nr]);
+	return hint;
 }
 
 static const struct value *value_named(const struct row *row, const char *name)
@@ -306,12 +328,39 @@ static bool take_caller(struct rowkey *key, const struct row *row)
 	return plus;
 }
 
+/* ---- members ---- */
+
+const struct value *rowkey_member(const struct row *row, struct text path)
+{
+	for (uint32_t i = 0; i < row->arg_cnt && row->kind != ROW_POINT; i++) {
+		if (member_is_same(row->args[i].name, path))
+			return &row->args[i];
+	}
+	return NULL;
+}
+
+static bool take_member(struct rowkey *key, const struct row *row, const char *path)
+{
+	const struct value *value = rowkey_member(row, text_from(path));
+
+	if (!value)
+		return false;
+	key->is_number = value->kind == VALUE_INT;
+	if (key->is_number)
+		snprintf(key->bytes, sizeof(key->bytes), "%" PRId64, (int64_t)value->number);
+	key->parts[0] = key->is_number ? text_from(key->bytes) : value_text(value, key->bytes);
+	return key->parts[0].len;
+}
+
 /* ---- all ---- */
 
-bool rowkey_of(struct rowkey *key, enum rowkey_by by, const struct row *row, struct text comm)
+bool rowkey_of(struct rowkey *key, const struct rowkeys *keys, uint32_t nr, const struct row *row,
+	       struct text comm)
 {
-	*key = (struct rowkey){ 0 };
-	switch (by) {
+	memset(key, 0, offsetof(struct rowkey, bytes));
+	switch (keys->by[nr]) {
+	case ROWKEY_MEMBER:
+		return take_member(key, row, keys->members[nr]);
 	case ROWKEY_REASON:
 		return take_drop(key, row);
 	case ROWKEY_FLOW:
@@ -338,7 +387,7 @@ bool rowkey_bytes(const struct row *row, uint64_t *bytes)
 			value = value_named(row, "len");
 		return value && number_of(value, bytes);
 	}
-	value = value_named(row, "skb.len");
+	value = rowkey_member(row, text_from("skb.len"));
 	if (!value && text_ends_with(row->name, "_sendmsg"))
 		value = value_named(row, "size");
 	if (!value && text_ends_with(row->name, "_sendmsg"))

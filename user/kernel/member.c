@@ -109,6 +109,38 @@ size_t member_path_len(const char *text)
 	return len;
 }
 
+/* The byte at *@at, "." for "->"; then *@at is behind it. */
+static char take_byte(struct text path, size_t *at)
+{
+	const bool is_arrow = *at + 1 < path.len && !memcmp(path.ptr + *at, "->", 2);
+	const char byte = is_arrow ? '.' : path.ptr[*at];
+
+	*at += is_arrow ? 2 : 1;
+	return byte;
+}
+
+bool member_is_same(struct text a, struct text b)
+{
+	size_t a_at = 0;
+	size_t b_at = 0;
+
+	while (a_at < a.len && b_at < b.len) {
+		if (take_byte(a, &a_at) != take_byte(b, &b_at))
+			return false;
+	}
+	return a_at == a.len && b_at == b.len;
+}
+
+void member_put_dotted(char *out, size_t size, const char *path)
+{
+	const struct text text = text_from(path);
+	size_t len = 0;
+
+	for (size_t at = 0; at < text.len && len + 1 < size;)
+		out[len++] = take_byte(text, &at);
+	out[len] = '\0';
+}
+
 /* ---- walking along it ---- */
 
 /* What the path has reached: a pointer that was given (no step yet), or a place behind the last step's pointer. */

@@ -47,6 +47,12 @@ bool member_resolve(struct member *out, const struct btf *btf, uint32_t type_id,
 /* member_path_len - the number of bytes at @text that are a path: 0 if none begins there. */
 size_t member_path_len(const char *text);
 
+/* member_is_same - whether two paths are the same, of which either may be written with "->" in place of ".". */
+bool member_is_same(struct text a, struct text b);
+
+/* member_put_dotted - copy a path to @out, of @size bytes, with "." in place of "->". */
+void member_put_dotted(char *out, size_t size, const char *path);
+
 /* member_arg - the number of the argument @name of the prototype; btf_vlen(proto): it has none. */
 uint32_t member_arg(const struct btf *btf, const struct btf_type *proto, struct text name);
 

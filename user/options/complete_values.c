@@ -307,7 +307,7 @@ static void put_keys(struct values *v)
 	if (!strchr(typed(v), ','))
 		return;
 	keep_items(v, ",");
-	for (int i = 0; i < ROWKEY_CNT; i++)
+	for (int i = 0; i < ROWKEY_MEMBER; i++)
 		complete_values_put(v, rowkey_name((enum rowkey_by)i), NULL);
 }
 

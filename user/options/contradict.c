@@ -556,6 +556,18 @@ static const char *take_lengths(struct opts *opts)
 	return shown_parse(&opts->shown, "skb.len", NULL);
 }
 
+/* What tracepoints lack is refused when it is known what is traced. */
+static const char *take_members(struct opts *opts)
+{
+	const char *why = NULL;
+
+	for (uint32_t i = 0; !why && i < opts->keys.cnt && !opts->counts_points; i++) {
+		if (opts->keys.by[i] == ROWKEY_MEMBER)
+			why = shown_parse(&opts->shown, opts->keys.members[i], "--by");
+	}
+	return why;
+}
+
 const char *contradict_settle(struct opts *opts)
 {
 	const char *why = missing(opts);
@@ -569,6 +581,8 @@ const char *contradict_settle(struct opts *opts)
 		why = str_list_add(&opts->presets, "stages");
 	if (!why && opts->by == BY_KEY && !opts->input_path)
 		why = take_events(opts);
+	if (!why && opts->by == BY_KEY && !opts->input_path)
+		why = take_members(opts);
 	if (!why && opts->by == BY_KEY && !opts->input_path &&
 	    rowkeys_needs(&opts->keys) & ROWKEY_NEEDS_LENGTH)
 		why = take_lengths(opts);

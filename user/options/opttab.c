@@ -418,30 +418,64 @@ static const char *key_at(int i)
 	return i < ROWKEY_CNT ? rowkey_name((enum rowkey_by)i) : NULL;
 }
 
+/* Names of keys are no members. */
+static const char *unknown_by(const char *wrong)
+{
+	static char why[300];
+
+	snprintf(why, sizeof(why), "%s%s", wrong,
+		 strchr(wrong, ';') ? "" : ", nor a member such as skb.mark");
+	return why;
+}
+
 /* One key of two: the whole text, in the message, does not say which is meant. */
 static const char *unknown_key(const char *word)
 {
-	static char why[300];
+	static char why[SHOWN_TEXT_MAX + 340];
 	int key = 0;
 	const char *wrong = optvalue_choose(key_at, word, &key);
 
 	snprintf(why, sizeof(why), "names '%s', which %s", word,
-		 wrong ? wrong : "cannot be combined");
+		 wrong ? unknown_by(wrong) : "cannot be combined");
 	return why;
 }
 
-static const char *add_key(struct rowkeys *keys, enum rowkey_by by)
+static const char *add_key(struct rowkeys *keys, const char *name, enum rowkey_by by)
 {
-	static char why[80];
+	static char why[SHOWN_TEXT_MAX + 80];
 
-	if (rowkeys_has(keys, by)) {
-		snprintf(why, sizeof(why), "names the key %s a second time", rowkey_name(by));
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		if (strcmp(rowkeys_name(keys, i), name) != 0)
+			continue;
+		snprintf(why, sizeof(why), "names the key %s a second time", name);
 		return why;
 	}
 	if (keys->cnt == ROWKEYS_MAX)
 		return "makes more than two keys, and a table has at most two";
+	if (by == ROWKEY_MEMBER)
+		snprintf(keys->members[keys->cnt], sizeof(keys->members[keys->cnt]), "%s", name);
 	keys->by[keys->cnt++] = by;
 	return NULL;
+}
+
+_Static_assert(ROWKEY_MEMBER_BYTES == SHOWN_TEXT_MAX + 1, "a key has room for any member");
+
+/* @word has more than a name: ARGUMENT.MEMBER. */
+static const char *add_member(struct opts *opts, const char *word)
+{
+	struct shown *shown = NULL;
+	const char *wrong = shown_parse(&shown, word, NULL);
+	char name[ROWKEY_MEMBER_BYTES];
+
+	shown_free(shown);
+	if (wrong)
+		return wrong;
+	if (opts->has_by && opts->by < BY_KEY)
+		return "cannot be combined: function and stage stand alone";
+	member_put_dotted(name, sizeof(name), word);
+	opts->has_by = true;
+	opts->by = BY_KEY;
+	return add_key(&opts->keys, name, ROWKEY_MEMBER);
 }
 
 /* @is_alone: the only word of an option. */
@@ -449,29 +483,32 @@ static const char *take_by(struct opts *opts, const char *word, bool is_alone)
 {
 	const int had = opts->has_by ? opts->by : BY_KEY;
 	int by = 0;
-	const char *wrong = optvalue_choose(by_at, word, &by);
+	const char *wrong;
 
+	if (strpbrk(word, ".>:["))
+		return add_member(opts, word);
+	wrong = optvalue_choose(by_at, word, &by);
 	if (wrong)
-		return is_alone ? wrong : unknown_key(word);
+		return is_alone ? unknown_by(wrong) : unknown_key(word);
 	if (is_alone && opts->has_by && by == had && by < BY_KEY)
 		return NULL;
 	if (had < BY_KEY || (by < BY_KEY && (opts->has_by || !is_alone)))
 		return "cannot be combined: function and stage stand alone";
 	opts->has_by = true;
 	opts->by = by < BY_KEY ? by : BY_KEY;
-	return by < BY_KEY ? NULL : add_key(&opts->keys, (enum rowkey_by)(by - BY_KEY));
+	return by < BY_KEY ? NULL : add_key(&opts->keys, word, (enum rowkey_by)(by - BY_KEY));
 }
 
 static const char *apply_by(struct opts *opts, const char *text)
 {
 	const bool is_alone = !strchr(text, ',');
 	const char *wrong = NULL;
-	char word[32];
+	char word[SHOWN_TEXT_MAX + 2];
 
 	while (!wrong) {
 		const size_t len = strcspn(text, ",");
 
-		snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : 31), text);
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		wrong = take_by(opts, word, is_alone);
 		if (!text[len])
 			break;
@@ -682,7 +719,7 @@ const struct opt_def opt_defs[] = {
 	  "With profile and latency: read this recording instead of tracing now." },
 	{ 0, "by", "WHAT", APPLY_NAME(by, int, apply_by, by_at), SUMS | OF(VERB_DIFF),
 	  "With profile: a row for each reason (of drops, with the place that drops), flow (the two ends of a packet or a "
-	  "socket), device (of a packet), caller (a function), container (of the task, with its cgroup) or program (the task's name), and function; the calls are sent to user space. Two of them are a row for each pair: reason,flow. Without -T, -G and --preset, -e "
+	  "socket), device (of a packet), caller (a function), container (of the task, with its cgroup), program (the task's name) or value of a member (skb.mark, as --show has it), and function; the calls are sent to user space. Two of them are a row for each pair: reason,flow. Without -T, -G and --preset, -e "
 	  "alone is counted, and --by reason counts skb:kfree_skb. With -G and --preset, calls of their functions are counted, and others only if -T or --callee-depth adds them. With latency: function, the default, or stage, which takes no FUNC: a table of how long packets (--packet) "
 	  "stayed in each stage of the stack: socket, qdisc, driver, softirq, protocol, wake-up. The functions are those of "
 	  "the preset stages; -T +GLOB adds the driver's. A recording needs --graph-opts args. With diff: the same of both files." },
@@ -905,7 +942,7 @@ const struct man_verb man_verbs[] = {
 	  { "netfgraph profile -T 'tcp_*' --timeout 10s --sort self",
 	    "netfgraph profile --input web.rec --callers" } },
 	{ "profile --by WHAT",
-	  "print a table of reasons, flows, devices, callers, containers or programs, or of two of these, live or from --input",
+	  "print a table of reasons, flows, devices, callers, containers, programs or members (skb.mark), or of two of these, live or from --input",
 	  COMMAND,
 	  { "netfgraph profile --by reason --timeout 10s",
 	    "netfgraph profile --by flow -e tcp:tcp_retransmit_skb --timeout 10s" } },

@@ -33,12 +33,14 @@ static bool has_drop_reason(const struct proto_table *protos, const struct proto
 	return is_drop;
 }
 
-static bool func_may_have(const struct keycheck *check, uint32_t id, enum rowkey_by by)
+static bool func_may_have(const struct keycheck *check, uint32_t id, const struct rowkeys *keys,
+			  uint32_t nr)
 {
 	const struct func *func = &check->functab->funcs[id];
 	const struct proto *proto = check->protos ? proto_table_get(check->protos, id) : NULL;
+	uint32_t word;
 
-	switch (by) {
+	switch (keys->by[nr]) {
 	case ROWKEY_REASON:
 		return !check->protos || has_drop_reason(check->protos, proto) ||
 		       text_equal(func->name, text_from("kfree_skb"));
@@ -46,18 +48,22 @@ static bool func_may_have(const struct keycheck *check, uint32_t id, enum rowkey
 		return func->arg_kind != NFG_ARG_NONE;
 	case ROWKEY_DEVICE:
 		return func->skb_arg != 0;
+	case ROWKEY_MEMBER:
+		return check->members &&
+		       proto_field_type(check->members, id, text_from(keys->members[nr]), &word);
 	default:
 		return true;
 	}
 }
 
-static bool point_may_have(const struct keycheck *check, uint32_t id, enum rowkey_by by)
+static bool point_may_have(const struct keycheck *check, uint32_t id, const struct rowkeys *keys,
+			   uint32_t nr)
 {
 	const struct point *point = &check->points->points[id];
 	const struct proto *proto =
 		check->point_protos ? proto_table_get(check->point_protos, id) : NULL;
 
-	switch (by) {
+	switch (keys->by[nr]) {
 	case ROWKEY_REASON:
 		return text_equal(point->name, text_from("kfree_skb"));
 	case ROWKEY_FLOW:
@@ -67,41 +73,49 @@ static bool point_may_have(const struct keycheck *check, uint32_t id, enum rowke
 		return !proto || type_of(proto, "dev");
 	case ROWKEY_CALLER:
 		return !proto || type_of(proto, "location");
+	case ROWKEY_MEMBER:
+		return false;
 	default:
 		return true;
 	}
 }
 
-typedef bool (*may_have_fn)(const struct keycheck *check, uint32_t id, enum rowkey_by by);
+typedef bool (*may_have_fn)(const struct keycheck *check, uint32_t id, const struct rowkeys *keys,
+			    uint32_t nr);
 
-/* Whether one of @cnt functions or tracepoints may have @by, and is one that counts. */
+/* Whether one of @cnt functions or tracepoints may have key @nr, and is one that counts. */
 static bool one_may_have(const struct keycheck *check, size_t cnt, may_have_fn may_have,
-			 const struct rowkeys *keys, enum rowkey_by by)
+			 const struct rowkeys *keys, uint32_t nr)
 {
-	const bool has_reason = rowkeys_has(keys, ROWKEY_REASON);
+	const uint32_t reason = rowkeys_find(keys, ROWKEY_REASON);
 
 	for (uint32_t i = 0; i < cnt; i++) {
-		if (may_have(check, i, by) && (!has_reason || may_have(check, i, ROWKEY_REASON)))
+		if (may_have(check, i, keys, nr) &&
+		    (reason == keys->cnt || may_have(check, i, keys, reason)))
 			return true;
 	}
 	return false;
 }
 
-enum rowkey_by keycheck_missing(const struct keycheck *check, const struct rowkeys *keys)
+static bool is_missing(const struct keycheck *check, const struct rowkeys *keys, uint32_t nr)
 {
 	const size_t func_cnt = check->counts_points ? 0 : check->functab->cnt;
 
+	return !one_may_have(check, func_cnt, func_may_have, keys, nr) &&
+	       !one_may_have(check, check->points->cnt, point_may_have, keys, nr);
+}
+
+uint32_t keycheck_missing(const struct keycheck *check, const struct rowkeys *keys)
+{
+	const uint32_t reason = rowkeys_find(keys, ROWKEY_REASON);
+	uint32_t nr = 0;
+
 	/* without reasons the other key is missing, too */
-	if (rowkeys_has(keys, ROWKEY_REASON) &&
-	    !one_may_have(check, func_cnt, func_may_have, keys, ROWKEY_REASON) &&
-	    !one_may_have(check, check->points->cnt, point_may_have, keys, ROWKEY_REASON))
-		return ROWKEY_REASON;
-	for (uint32_t i = 0; i < keys->cnt; i++) {
-		if (!one_may_have(check, func_cnt, func_may_have, keys, keys->by[i]) &&
-		    !one_may_have(check, check->points->cnt, point_may_have, keys, keys->by[i]))
-			return keys->by[i];
-	}
-	return ROWKEY_CNT;
+	if (reason < keys->cnt && is_missing(check, keys, reason))
+		return reason;
+	while (nr < keys->cnt && !is_missing(check, keys, nr))
+		nr++;
+	return nr;
 }
 
 static bool has_symbol(void *ctx, const char *name)
@@ -132,6 +146,8 @@ static void hint_source(const struct opts *opts, enum rowkey_by missing, const c
 	else if (missing == ROWKEY_DEVICE)
 		log_hint(
 			"functions with a packet have it (-T ip_rcv, -T dev_hard_start_xmit), and tracepoints with a field dev (-e net:net_dev_queue)");
+	else if (missing == ROWKEY_MEMBER)
+		log_hint("tracepoints have no members: -T FUNC counts the calls of a function");
 	else
 		log_hint("functions have one, and of tracepoints skb:kfree_skb");
 }
@@ -139,17 +155,17 @@ static void hint_source(const struct opts *opts, enum rowkey_by missing, const c
 int keycheck_say(const struct keycheck *check, const struct opts *opts, const struct ksyms *ksyms)
 {
 	struct strbuf by = { 0 };
-	enum rowkey_by missing;
+	uint32_t missing;
 
 	if (opts->by != BY_KEY)
 		return 0;
 	missing = keycheck_missing(check, &opts->keys);
-	if (missing == ROWKEY_CNT)
+	if (missing == opts->keys.cnt)
 		return 0;
 	rowkeys_put_name(&by, &opts->keys, ',');
-	log_error("nothing that is traced has %s, which --by %s counts by", rowkey_what(missing),
-		  strbuf_cstr(&by));
-	hint_source(opts, missing, drop_func(ksyms));
+	log_error("nothing that is traced has %s, which --by %s counts by",
+		  rowkeys_what(&opts->keys, missing), strbuf_cstr(&by));
+	hint_source(opts, opts->keys.by[missing], drop_func(ksyms));
 	strbuf_release(&by);
 	return VERDICT_NOTHING;
 }

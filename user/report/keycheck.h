@@ -14,15 +14,16 @@ struct keycheck {
 	const struct functab *functab;
 	const struct pointtab *points;
 	const struct proto_table *protos;       /* of functions; NULL: unknown */
+	const struct proto_table *members;      /* that functions show; NULL: none do */
 	const struct proto_table *point_protos; /* NULL: unknown */
 	bool counts_points;                     /* functions do not count (opts.counts_points) */
 };
 
 /*
  * keycheck_missing - the first of @keys that nothing has: no function and no tracepoint, and where reasons are counted, none
- * that has a reason. ROWKEY_CNT: each may come.
+ * that has a reason. Return: its number; keys->cnt: each may come.
  */
-enum rowkey_by keycheck_missing(const struct keycheck *check, const struct rowkeys *keys);
+uint32_t keycheck_missing(const struct keycheck *check, const struct rowkeys *keys);
 
 /*
  * keycheck_say - check the options of a live trace. @ksyms: of this kernel, for hints. Return: 0, or VERDICT_NOTHING, already logged.

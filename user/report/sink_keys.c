@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/color.h"
 #include "base/host.h"
@@ -10,6 +11,7 @@
 #include "base/output.h"
 #include "base/pager.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/verdict.h"
 #include "format/keytable.h"
 #include "format/render.h"
@@ -26,7 +28,9 @@ struct sink_keys {
 	uint64_t cgroup_id;           /* the last one that was learned */
 	struct trace_facts facts;     /* a copy: rows.facts end with their source */
 	struct tablew table;
-	uint64_t first_ns; /* of a file's rows */
+	struct suggest near
+		[ROWKEYS_MAX]; /* members of a file for one that no call has; word NULL: one has it */
+	uint64_t first_ns;     /* of a file's rows */
 	uint64_t last_ns;
 	bool has_rows;
 	bool has_interval; /* one was put */
@@ -139,6 +143,26 @@ static void learn_cgroup(struct sink_keys *sk, uint64_t id)
 	rowsink_fail(&sk->rows, cgroup_names_learn(sk->cgroups, id, host_time_ns()));
 }
 
+/* Members that a file has, until one of its calls has the key. */
+static void note_members(struct sink_keys *sk, const struct row *row)
+{
+	for (uint32_t i = 0; i < keys_of(sk)->cnt; i++) {
+		struct suggest *near = &sk->near[i];
+		char name[SUGGEST_NAME_BYTES];
+
+		if (near->word && rowkey_member(row, text_from(near->word)))
+			near->word = NULL;
+		for (uint32_t k = 0; near->word && k < row->arg_cnt; k++) {
+			const struct text arg = row->args[k].name;
+
+			if (!arg.len || arg.len >= sizeof(name) || !memchr(arg.ptr, '.', arg.len))
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)arg.len, arg.ptr);
+			suggest_add(near, name);
+		}
+	}
+}
+
 static void keys_row(struct sink *sink, struct row *row)
 {
 	struct sink_keys *sk = (struct sink_keys *)sink;
@@ -152,6 +176,7 @@ static void keys_row(struct sink *sink, struct row *row)
 	if (row_is_call(row) || row->kind == ROW_POINT)
 		note_time(sk, row->time_ns);
 	learn_cgroup(sk, row->place.cgroup_id);
+	note_members(sk, row);
 	rowsink_fail(&sk->rows, keytable_row(sk->keys, row));
 }
 
@@ -162,18 +187,32 @@ static int keys_flush(struct sink *sink, bool is_idle)
 
 /* ---- the end ---- */
 
-/* The key that no row of a file has; ROWKEY_CNT: none, or there are no rows. */
-static enum rowkey_by missing_key(const struct rowkeys *keys, const struct keytable_stats *stats)
+/* Of the keys, the one that all rows must have. */
+static uint32_t needed_key(const struct rowkeys *keys)
 {
-	const bool has_reason = rowkeys_has(keys, ROWKEY_REASON);
+	return rowkeys_has(keys, ROWKEY_REASON) ? rowkeys_find(keys, ROWKEY_REASON) : 0;
+}
 
-	if (!stats->counted_cnt && stats->keyless_cnt)
-		return has_reason ? ROWKEY_REASON : keys->by[0];
-	for (uint32_t i = 0; stats->counted_cnt && i < keys->cnt; i++) {
-		if (stats->lacking_cnts[i] == stats->counted_cnt)
-			return keys->by[i];
-	}
-	return ROWKEY_CNT;
+/* The key that no row of a file has; their number: none, or there are no rows. */
+static uint32_t missing_key(const struct rowkeys *keys, const struct keytable_stats *stats)
+{
+	uint32_t nr = 0;
+
+	if (!stats->counted_cnt)
+		return stats->keyless_cnt ? needed_key(keys) : keys->cnt;
+	while (nr < keys->cnt && stats->lacking_cnts[nr] != stats->counted_cnt)
+		nr++;
+	return nr;
+}
+
+static void hint_key(const struct sink_keys *sk, uint32_t nr)
+{
+	const char *near = sk->near[nr].word ? suggest_text(&sk->near[nr]) : "";
+
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else
+		log_hint("%s", rowkeys_hint(keys_of(sk), nr));
 }
 
 /* Return: VERDICT_NOTHING if a file has nothing to count by, said; else 0. */
@@ -181,15 +220,15 @@ static int check_keys(const struct sink_keys *sk, const struct keytable_stats *s
 {
 	const char *input = sk->rows.opts->input_path;
 	const struct rowkeys *keys = keys_of(sk);
-	const enum rowkey_by missing = input ? missing_key(keys, stats) : ROWKEY_CNT;
+	const uint32_t missing = input ? missing_key(keys, stats) : keys->cnt;
 	struct strbuf by = { 0 };
 
-	if (missing == ROWKEY_CNT)
+	if (missing == keys->cnt)
 		return 0;
 	rowkeys_put_name(&by, keys, ',');
-	log_error("'%s': no call has %s, which --by %s counts by", input, rowkey_what(missing),
-		  strbuf_cstr(&by));
-	log_hint("%s", rowkey_hint(missing));
+	log_error("'%s': no call has %s, which --by %s counts by", input,
+		  rowkeys_what(keys, missing), strbuf_cstr(&by));
+	hint_key(sk, missing);
 	strbuf_release(&by);
 	return VERDICT_NOTHING;
 }
@@ -205,11 +244,12 @@ static void say_keyless(const struct sink_keys *sk, const struct keytable_stats 
 
 	/* functions around a drop have no reason */
 	if (stats->keyless_cnt && stats->counted_cnt && has_reason)
-		log_info("%" PRIu64 " %s %s", stats->keyless_cnt, who, rowkey_what(ROWKEY_REASON));
+		log_info("%" PRIu64 " %s %s", stats->keyless_cnt, who,
+			 rowkeys_what(keys, needed_key(keys)));
 	else if (stats->keyless_cnt)
 		log_warn("%" PRIu64 " %s %s%s%s, and %s not counted", stats->keyless_cnt, who,
-			 rowkey_what(has_reason ? ROWKEY_REASON : keys->by[0]),
-			 has_either ? " and " : "", has_either ? rowkey_what(keys->by[1]) : "",
+			 rowkeys_what(keys, needed_key(keys)), has_either ? " and " : "",
+			 has_either ? rowkeys_what(keys, 1) : "",
 			 plural(stats->keyless_cnt, "is", "are"));
 	for (uint32_t i = 0; i < keys->cnt; i++) {
 		const uint64_t cnt = stats->lacking_cnts[i];
@@ -218,7 +258,7 @@ static void say_keyless(const struct sink_keys *sk, const struct keytable_stats 
 			log_info("%" PRIu64 " %s %s, and %s counted all the same", cnt,
 				 plural(cnt, "call or tracepoint lacks",
 					"calls and tracepoints lack"),
-				 rowkey_what(keys->by[i]), plural(cnt, "is", "are"));
+				 rowkeys_what(keys, i), plural(cnt, "is", "are"));
 	}
 }
 
@@ -408,6 +448,10 @@ int sink_keys_new(struct sink **out, const struct opts *opts, struct output *out
 		(struct tablew){ .out = &output->buf, .form = wants_form(opts), .host = sk->node };
 	sk->rows.sink.wants_comm = rowkeys_needs(keys_of(sk)) & ROWKEY_NEEDS_COMM;
 	sk->rows.sink.wants_process = rowkeys_needs(keys_of(sk)) & ROWKEY_NEEDS_PLACE;
+	for (uint32_t i = 0; i < keys_of(sk)->cnt && opts->input_path; i++) {
+		if (keys_of(sk)->by[i] == ROWKEY_MEMBER)
+			suggest_begin(&sk->near[i], keys_of(sk)->members[i]);
+	}
 	err = read_cgroups(sk);
 	if (err) {
 		keys_free(&sk->rows.sink);

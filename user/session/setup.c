@@ -308,6 +308,7 @@ static int check_keys(const struct session *ses)
 		.functab = &ses->functab,
 		.points = &ses->points,
 		.protos = ses->details.protos,
+		.members = ses->details.members,
 		.point_protos = ses->details.points,
 		.counts_points = ses->opts->counts_points,
 	};
