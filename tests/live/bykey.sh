@@ -358,6 +358,7 @@ END
 # mark_ports: a chain that marks UDP by its port: 5001 gets 5, 5002 gets 4294967295; others have no mark.
 mark_ports()
 {
+	echo /bin/modprobe >/proc/sys/kernel/modprobe # rules load modules
 	nft -f - <<-RULES || fail 'nft does not take the rules'
 		table ip marks {
 			chain out {
@@ -482,8 +483,8 @@ test_impossible()
 	expect 3 'no member' netfgraph profile --by flow,skb.makr -T ip_rcv -- workload calls 1 2>err
 	expect_line "^netfgraph: --by: struct sk_buff has no member 'makr'$" err
 	expect_line '^hint: did you mean mark\?$' err
-	expect 3 'an array' netfgraph profile --by skb.cb -T ip_rcv -- workload calls 1 2>err
-	expect_line "^netfgraph: --by: 'skb.cb' is an array$" err
+	expect 3 'an array' netfgraph profile --by skb.dev.perm_addr -T ip_rcv -- workload calls 1 2>err
+	expect_line "^netfgraph: --by: 'skb.dev.perm_addr' is an array$" err
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 

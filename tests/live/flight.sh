@@ -285,7 +285,16 @@ test_values_tested()
 	expect_line '^netfgraph: 3 triggers: 1 recording, 2 more in their windows' err
 	expect 3 refused netfgraph record -o flight -T udp_sendmsg --ring 8M --when 'udp_sendmsg(lenn > 5)' true 2>err
 	cat err
-	expect_line "--when: no traced function called 'udp_sendmsg' has all that 'lenn > 5' tests" err
+	expect_line "^netfgraph: --when: 'udp_sendmsg' has no 'lenn'$" err
+	expect_line '^hint: did you mean len\?$' err
+	expect 3 'a state' netfgraph record -o flight -T udp_sendmsg --ring 8M --when 'udp_sendmsg(sk.sk_state == TCP_ESTABLISHD)' true 2>err
+	cat err
+	expect_line "^netfgraph: --when: 'sk.sk_state' of 'udp_sendmsg' has no value TCP_ESTABLISHD$" err
+	expect_line '^hint: did you mean TCP_ESTABLISHED\?$' err
+	expect 3 'a member' netfgraph record -o flight -T udp_sendmsg --ring 8M --when 'udp_sendmsg(sk.sk_makr == 5)' true 2>err
+	expect_line "^netfgraph: --when: struct sock has no member 'sk_makr'$" err
+	expect 3 'no function' netfgraph record -o flight -T udp_sendmsg --ring 8M --when '*(sk.sk_state == TCP_ESTABLISHD)' true 2>err
+	expect_line "^netfgraph: --when: no traced function called '\*' has all that 'sk.sk_state == TCP_ESTABLISHD' tests$" err
 }
 
 run_tests windows hanging_and_stopped short_window members values_tested -- flood ended_by_limit refusals -- long

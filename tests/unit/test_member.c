@@ -507,6 +507,8 @@ TEST(complaints_name_the_member_and_what_is_near)
 		  "struct packet has no member 'zzz'; its members: bpftool btf dump file /sys/kernel/btf/vmlinux format c" },
 		{ "skb.box == 1", "'skb.box' is no number, but a struct" },
 		{ "skb.cb == 1", "'skb.cb' is no number, but an array; [0] is its first element" },
+		{ "skb.dev.name == 1",
+		  "'skb.dev.name' is no number, but text; a string in quotes compares with it, as in == \"lo\"" },
 		{ "skb.cb[4] == 1", "'skb.cb' has fewer elements" },
 		{ "skb.len[0] == 1", "'skb.len' is no array" },
 		{ "skb.len.x == 1", "'skb.len' is neither a struct nor a pointer to one" },

@@ -118,6 +118,17 @@ TEST(what_is_wrong_with_a_condition_is_said)
 		{ "a(b > 1) 1s", "has something other than '> LIMIT' behind its )" },
 		{ "a(b > 1) >", "has no limit after '>'" },
 		{ "drops(b > 1) > 1/s", "tests drops or losses" },
+		{ "skb.mark == 5",
+		  "tests values of no function; 'FUNCTION(skb.mark == 5)' tests each call of one, '*(skb.mark == 5)' those of all" },
+		{ "retval == -EAGAIN", "tests values of no function" },
+		{ "skb.len > 1000", "tests values of no function" },
+		{ "skb.len >= 0x10", "tests values of no function" },
+		{ "skb->len > 1000", "tests values of no function" },
+		{ "len & 1", "tests values of no function" },
+		{ "skb.mark == 5 > 1s", "tests values of no function" },
+		{ "a > 1s || len == 1 && (size > 3)", "tests values of no function" },
+		{ "skb.mark == 5 && len > 3", "tests values of no function" },
+		{ "a.part.0 > 1", "tests values of no function" },
 	};
 
 	EACH(c, wrongs) {
@@ -141,6 +152,8 @@ TEST(a_test_is_read)
 	CHECK(rule.conds[1].longer_ns == 5 * MS && rule.conds[1].test.len == 1);
 	CHECK(rule.conds[2].per_sec == 2 && *rule.conds[2].test.ptr == 'g');
 	CHECK(!trigger_parse(&rule, "a > 1s") && !rule.conds[0].test.len);
+	CHECK(!trigger_parse(&rule, "a.part.0 > 1s || b.isra.0 > 10/s || c.cold(d.e == 1)"));
+	CHECK(!trigger_parse(&rule, "*(skb.mark == 5)") && trigger_is_each(&rule.conds[0]));
 }
 
 TEST(each_call_that_passes)

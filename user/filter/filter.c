@@ -254,8 +254,10 @@ static int resolve_node(struct filter *filter, const struct filter_node *node,
 		return err;
 	snprintf(filter->why, sizeof(filter->why), "'%.*s%.*s' is no number%s", (int)node->name.len,
 		 node->name.ptr, (int)node->path.len, node->path.ptr,
-		 read->member.elem_cnt ? ", but an array; [0] is its first element"
-				       : ", but a struct");
+		 !read->member.elem_cnt ? ", but a struct"
+		 : shown_is_text(btf, read->member.type_id)
+			 ? ", but text; a string in quotes compares with it, as in == \"lo\""
+			 : ", but an array; [0] is its first element");
 	return 1;
 }
 

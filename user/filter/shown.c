@@ -165,6 +165,15 @@ static bool shown_is_char(const struct btf *btf, uint32_t type_id)
 	return type && btf_is_int(type) && type->size == 1 && name && !strcmp(name, "char");
 }
 
+bool shown_is_text(const struct btf *btf, uint32_t type_id)
+{
+	const struct btf_type *type = kbtf_type(btf, type_id, NULL);
+
+	if (type && btf_is_array(type))
+		return shown_is_char(btf, btf_array(type)->type);
+	return type && btf_is_ptr(type) && shown_is_char(btf, type->type);
+}
+
 /* Members that are numbers to C, and have names. @is_fact: of SHOWN_FACTS, whose structs are known. */
 static const char *list_of(struct text member, bool is_fact)
 {
@@ -236,8 +245,7 @@ static int value_type(struct proto_table *types, const struct btf *btf, struct s
 	int err = 0;
 
 	*type = (struct proto_type){ .bytes = WORD_BYTES };
-	if (real && ((btf_is_array(real) && shown_is_char(btf, btf_array(real)->type)) ||
-		     (btf_is_ptr(real) && shown_is_char(btf, real->type)))) {
+	if (shown_is_text(btf, m->type_id)) {
 		type->kind = PROTO_CHARS;
 		read->is_string = btf_is_ptr(real);
 	} else if (real && btf_is_struct(real) && real_name && !strcmp(real_name, "in6_addr")) {

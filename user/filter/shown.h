@@ -54,6 +54,9 @@ struct shown {
 
 #define SHOWN_FACTS "rules"
 
+/* shown_is_text - whether a member of that type is an array of char, or a pointer to char. */
+bool shown_is_text(const struct btf *btf, uint32_t type_id);
+
 /*
  * shown_named - make @type, that of the member @member at the end of @path, one whose values have names, if it is a number
  * that has some: sk_state. @is_fact: of SHOWN_FACTS, whose structs are known. Return: 0 or -ENOMEM.

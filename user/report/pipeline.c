@@ -497,18 +497,19 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 }
 
 /* A member of a function's argument is missing, or of all functions'. */
-static int member_misses(const struct filter *filter, const struct func *func)
+static int member_misses(const char *option, const struct filter *filter, const struct func *func)
 {
-	say_member("--filter", func, filter->why);
+	say_member(option, func, filter->why);
 	return VERDICT_NOTHING;
 }
 
 /* What is compared has no value of this name. Others as filter_misses. */
-static int value_misses(const struct filter_node *node, const char *near, const struct func *func)
+static int value_misses(const char *option, const struct filter_node *node, const char *near,
+			const struct func *func)
 {
 	const struct text name = filter_whole_name(node);
 
-	log_error("--filter: '%.*s'%s%s%s has no value %.*s", (int)name.len, name.ptr,
+	log_error("%s: '%.*s'%s%s%s has no value %.*s", option, (int)name.len, name.ptr,
 		  func ? " of '" : "", func ? func->name.ptr : "", func ? "'" : "",
 		  (int)node->symbol.len, node->symbol.ptr);
 	if (*near)
@@ -523,22 +524,22 @@ static int value_misses(const struct filter_node *node, const char *near, const 
  * @near: the name that may have been meant; "": unknown. @func: a function without @missing; NULL: no function has
  * it.
  */
-static int filter_misses(const struct filter *filter, const struct text *missing, const char *near,
-			 const struct func *func)
+static int filter_misses(const char *option, const struct filter *filter,
+			 const struct text *missing, const char *near, const struct func *func)
 {
 	const struct filter_node *node = filter_compared(filter, *missing);
 	char name[64];
 	const char *foreign;
 
 	if (node)
-		return value_misses(node, near, func);
+		return value_misses(option, node, near, func);
 	snprintf(name, sizeof(name), "%.*s", (int)missing->len, missing->ptr);
 	foreign = foreign_text(FOREIGN_NAME, name);
 	if (func)
-		log_error("--filter: '%s' has no '%.*s'", func->name.ptr, (int)missing->len,
+		log_error("%s: '%s' has no '%.*s'", option, func->name.ptr, (int)missing->len,
 			  missing->ptr);
 	else
-		log_error("--filter: none of the functions has '%.*s'", (int)missing->len,
+		log_error("%s: none of the functions has '%.*s'", option, (int)missing->len,
 			  missing->ptr);
 	if (foreign)
 		log_hint("%s", foreign);
@@ -549,6 +550,58 @@ static int filter_misses(const struct filter *filter, const struct text *missing
 			"retval is a function's result, unless it is void; --graph-opts args shows the names of "
 			"arguments");
 	return VERDICT_NOTHING;
+}
+
+/* What the function @func_id lacks. */
+static int func_misses(const char *option, const struct filter *filter,
+		       const struct functab *functab, uint32_t func_id,
+		       const struct proto_table *protos, struct text missing)
+{
+	const struct func *func = &functab->funcs[func_id];
+
+	if (filter_is_member(missing))
+		return member_misses(option, filter, func);
+	return filter_misses(option, filter, &missing,
+			     filter_suggest(filter, protos, func_id, missing), func);
+}
+
+/* Whether one of the functions that a condition names has all that it tests, or none is traced. */
+static int check_test(struct filter *test, const char *name, const struct functab *functab,
+		      const struct proto_table *protos, const struct kbtf *kb)
+{
+	struct text missing = { "", 0 };
+	size_t last = functab->cnt;
+
+	for (size_t i = 0; i < functab->cnt; i++) {
+		const struct kbtf_func kfunc = details_kfunc(&functab->funcs[i]);
+		int err;
+
+		if (strcmp(functab->funcs[i].name.ptr, name) != 0)
+			continue;
+		last = i;
+		err = filter_resolve(test, kb, &kfunc, (uint32_t)i);
+		if (err)
+			return err;
+		if (filter_fits(test, protos, (uint32_t)i, &missing))
+			return 0;
+	}
+	return last == functab->cnt
+		       ? 0
+		       : func_misses("--when", test, functab, (uint32_t)last, protos, missing);
+}
+
+int start_setup_check_tests(const struct opts *opts, const struct functab *functab,
+			    const struct proto_table *protos, const struct kbtf *kb)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; opts->when && i < opts->when->cnt && !err; i++) {
+		const char *pattern = opts->when->conds[i].pattern;
+
+		if (opts->when_tests[i] && glob_is_plain(pattern))
+			err = check_test(opts->when_tests[i], pattern, functab, protos, kb);
+	}
+	return err;
 }
 
 int start_setup_fit(struct filter *filter, struct func *func, uint32_t func_id,
@@ -629,12 +682,7 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 			has_start |= pipeline_is_start(opts, func) && !is_shut(opts, func);
 			continue;
 		}
-		return filter_is_member(missing)
-			       ? member_misses(opts->filter, func)
-			       : filter_misses(opts->filter, &missing,
-					       filter_suggest(opts->filter, protos, (uint32_t)i,
-							      missing),
-					       func);
+		return func_misses("--filter", opts->filter, functab, (uint32_t)i, protos, missing);
 	}
 	is_unknown = opts->filter && has_unknown(opts->filter, protos, &unknown);
 	if (!opts->filter || (has_start && !is_unknown))
@@ -643,8 +691,8 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 	if (is_unknown)
 		missing = unknown;
 	if (has_start ? filter_is_member(missing) : *opts->filter->why)
-		return member_misses(opts->filter, NULL);
-	return filter_misses(opts->filter, &missing,
+		return member_misses("--filter", opts->filter, NULL);
+	return filter_misses("--filter", opts->filter, &missing,
 			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
 }
 

@@ -130,6 +130,14 @@ int start_setup_check(const struct opts *opts, const struct functab *functab);
 int start_setup_check_members(const struct opts *opts, const struct proto_table *protos);
 
 /*
+ * start_setup_check_tests - whether each function that --when names has what its condition tests, after details_funcs.
+ *
+ * Return: 0, -ENOMEM or VERDICT_NOTHING: one lacks something (already logged).
+ */
+int start_setup_check_tests(const struct opts *opts, const struct functab *functab,
+			    const struct proto_table *protos, const struct kbtf *kb);
+
+/*
  * start_setup_fit - set fits_filter of one function. Functions come in the order of their ids, from 0 on.
  *
  * *missing: as by filter_fits. Return: 0 or -ENOMEM.

@@ -333,6 +333,9 @@ static int read_types(struct session *ses)
 		err = sleep_fields(ses->details.points);
 	if (!err)
 		err = start_setup_check_members(ses->opts, ses->details.protos);
+	if (!err)
+		err = start_setup_check_tests(ses->opts, &ses->functab, ses->details.protos,
+					      ses->facts.kbtf);
 	if (!err && !progwatch_follows(ses->opts))
 		err = check_keys(ses);
 	return err ? err

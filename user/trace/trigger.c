@@ -88,6 +88,39 @@ static const char *parse_test(struct trigger_cond *cond, const char *at, const c
 					    : NULL;
 }
 
+/* Whether a condition without a ( or before it is a test, whose function is missing: skb.mark == 5. @sign: its '>'; NULL: none. */
+static bool is_test_alone(struct text text, const char *sign)
+{
+	const char *const end = text.ptr + text.len;
+	const struct text name = strip(text.ptr, sign ? sign : end);
+	size_t at = 0;
+
+	for (size_t i = 0; i < name.len; i++) {
+		if (strchr("=!<&", name.ptr[i]))
+			return true;
+	}
+	if (!sign || !name.len)
+		return false;
+	if (name.ptr[name.len - 1] == '-') /* skb->len */
+		return true;
+	/* names of functions have dots, too, but their limits are no numbers */
+	while (sign + 1 + at < end && strchr("= 0123456789xabcdef", sign[1 + at]))
+		at++;
+	return sign + 1 + at == end && memchr(name.ptr, '.', name.len);
+}
+
+static const char *complain_test_alone(struct text text)
+{
+	static char why[280];
+	const struct text test = text.len > 60 ? text_from("TEST") : text;
+
+	snprintf(
+		why, sizeof(why),
+		"tests values of no function; 'FUNCTION(%.*s)' tests each call of one, '*(%.*s)' those of all that are traced",
+		(int)test.len, test.ptr, (int)test.len, test.ptr);
+	return why;
+}
+
 static const char *parse_cond(struct trigger_cond *cond, struct text text)
 {
 	const char *sign = memchr(text.ptr, '>', text.len);
@@ -98,6 +131,9 @@ static const char *parse_cond(struct trigger_cond *cond, struct text text)
 	*cond = (struct trigger_cond){ .text = text };
 	if (!text.len)
 		return "lacks a condition (FUNCTION > 1s, FUNCTION > 100/s, drops > 100/s or losses > 1/s)";
+	if (is_test_alone(open ? (struct text){ text.ptr, (size_t)(open - text.ptr) } : text,
+			  open && sign > open ? NULL : sign))
+		return complain_test_alone(text);
 	if (!sign && !open)
 		return "has no '>' (FUNCTION > 1s, FUNCTION > 100/s, drops > 100/s or losses > 1/s)";
 	if (open && sign && sign < open)
