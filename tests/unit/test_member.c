@@ -56,6 +56,7 @@ struct packet {
 		int inner;
 	} box;
 	struct dev devs[2];
+	struct sock_like **socks;
 };
 
 static int ids[8];
@@ -127,6 +128,7 @@ static int make_packet(struct btf *btf)
 	const int cb = btf__add_array(btf, ids[I_S32], ids[I_U32], 4);
 	const int devs = btf__add_array(btf, ids[I_S32], dev, 2);
 	const int data = btf__add_ptr(btf, 0);
+	const int socks = btf__add_ptr(btf, sock_ptr);
 	const int state = btf__add_enum(btf, "state", 4);
 	int links, either, box, packet;
 
@@ -152,6 +154,7 @@ static int make_packet(struct btf *btf)
 	FIELD(packet, data, data);
 	FIELD(packet, box, box);
 	FIELD(packet, devs, devs);
+	FIELD(packet, socks, socks);
 	return packet;
 }
 
@@ -249,8 +252,10 @@ static struct big_sock sock = { .sk = { .__sk_common = { 0xbb01, 7, 0x0100000000
 					.protocol = 6 },
 				.cwnd = 10 };
 static struct dev dev = { .ifindex = 3, .name = "eth0", .alias = "uplink of the rack", .far = 9 };
+static struct sock_like *socks[2] = { NULL, &sock.sk };
 static struct packet skb = {
 	.dev = &dev,
+	.socks = socks,
 	.sk = &sock.sk,
 	.len = 1500,
 	.small = -5,
@@ -314,6 +319,7 @@ static void all_memory(void)
 	machine_memory(&dev, sizeof(dev));
 	machine_memory(&sock, sizeof(sock));
 	machine_memory(number, sizeof(number));
+	machine_memory(socks, sizeof(socks));
 	machine_memory(dev.alias, strlen(dev.alias) + 1);
 	machine_memory("udp", 4);
 }
@@ -333,12 +339,17 @@ TEST(members_are_read_as_c_reads_them)
 		"retval.len == 1500; retval->dev->ifindex == 3; skb.dev != 0; skb.next == 0; "
 		"skb.len == 1500 && plain == 77 && skb.dev.ifindex == 3; "
 		"skb.sk.sk_state == TCP_CLOSE; skb.sk->sk_state != TCP_ESTABLISHED; "
+		"skb.cb:common.skc_dport == 0x100; skb.devs:dev.ifindex == 0; "
+		"skb.socks[1].protocol == 6; skb.socks[1]:big_sock.cwnd == 10; skb.socks[0] == NULL; "
+		"skb.ok == true; skb.ok != false; skb.dev != NULL; retval != NULL; "
 		"!(skb.len == 1 || skb.sk.protocol == 17)")
 		check_matches(text, true);
-	EACH_PART(text,
-		  "skb.len != 1500; skb.small > 0; skb.type == 6; skb.sign > 0; skb.cb[1] == 3; "
-		  "skb.state == STATE_DOWN; skb.dev.ifindex > 3; skb.sk:big_sock.cwnd == 11; "
-		  "skb.len == 1500 && plain == 78; skb.dev == 0; skb.sk.sk_state == TCP_LISTEN")
+	EACH_PART(
+		text,
+		"skb.len != 1500; skb.small > 0; skb.type == 6; skb.sign > 0; skb.cb[1] == 3; "
+		"skb.state == STATE_DOWN; skb.dev.ifindex > 3; skb.sk:big_sock.cwnd == 11; "
+		"skb.len == 1500 && plain == 78; skb.dev == 0; skb.sk.sk_state == TCP_LISTEN; "
+		"skb.ok == false; skb.dev == NULL; skb.socks[0].protocol == 6; skb.cb:common.skc_dport == 1")
 		check_matches(text, false);
 }
 
@@ -518,6 +529,10 @@ TEST(complaints_name_the_member_and_what_is_near)
 		  "'skb.data' points to void; ARGUMENT:STRUCT.MEMBER names its struct" },
 		{ "skb.data:nothing.len == 1", "the kernel has no struct 'nothing'" },
 		{ "skb.len:big_sock.cwnd == 1", "'skb.len' is no pointer" },
+		{ "skb.cb:big_sock.cwnd == 1", "'skb.cb' is smaller than that struct" },
+		{ "skb.cb:common == 1", "'skb.cb:common' is no number, but a struct" },
+		{ "skb.socks.protocol == 1",
+		  "'skb.socks' points to a pointer; [0] goes on to it: pskb[0].mark" },
 		{ "skb.data:big_sock == 1",
 		  "'skb.data:big_sock' ends with a struct's name, not with a member" },
 		{ "skb.len == \"a\"", "'skb.len' is no text" },

@@ -998,8 +998,10 @@ static void filter_take_number(struct reader *r, bool is_ordered, struct filter_
 			 name.len > 40 ? 40 : (int)name.len, name.ptr,
 			 *text ? "; did you mean -" : "", text, *text ? "?" : "");
 		filter_fail(r, why);
-	} else {
-		node->symbol = name;
+	} else if (text_equal(name, text_from("true"))) {
+		node->number = 1;
+	} else if (!text_equal(name, text_from("false")) && !text_equal(name, text_from("NULL"))) {
+		node->symbol = name; /* those two are 0 */
 	}
 }
 

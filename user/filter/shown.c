@@ -185,6 +185,7 @@ static const char *list_of(struct text member, bool is_fact)
 		{ "sk_state", "state", false },      { "skc_state", "state", false },
 		{ "sk_family", "family", false },    { "skc_family", "family", false },
 		{ "sk_protocol", "ipproto", false }, { "nud_state", "nud", false },
+		{ "sa_family", "family", false },    { "ss_family", "family", false },
 		{ "pf", "nfproto", true },           { "protonum", "layer4", true },
 		{ "rt_gw_family", "family", true },
 	};

@@ -375,6 +375,9 @@ static bool walk_member(struct walk *w, struct text name, struct text before)
 				     "");
 	if (walk_is_pointer(w) && !walk_deref(w, before))
 		return false;
+	if (btf_is_ptr(w->type))
+		return walk_complain(w, "'%.*s' points to a pointer%s", before,
+				     "; [0] goes on to it: pskb[0].mark");
 	if (!btf_is_composite(w->type))
 		return walk_complain(w,
 				     btf_is_fwd(w->type)
@@ -439,20 +442,36 @@ static bool has_low_bits(struct text before)
 	return false;
 }
 
+/* The bytes of an array are those of a struct: skb.cb. */
+static bool cast_array(struct walk *w, uint32_t id, struct text before)
+{
+	const struct btf_type *type = btf__type_by_id(w->btf, id);
+
+	if (btf__resolve_size(w->btf, w->type_id) < (int64_t)type->size)
+		return walk_complain(w, "'%.*s' is smaller than that struct%s", before, "");
+	w->type = type;
+	w->type_id = id;
+	w->is_direct = false;
+	return true;
+}
+
 static bool walk_cast(struct walk *w, struct text name, struct text before)
 {
 	char word[SUGGEST_NAME_BYTES];
 	const bool is_number = w->type && btf_is_int(w->type) && w->type->size == PTR_BYTES;
+	const bool is_array = !w->cast_id && w->type && btf_is_array(w->type);
 	int id;
 
 	snprintf(word, sizeof(word), "%.*s", (int)name.len, name.ptr);
-	if (!is_number && !walk_is_pointer(w))
+	if (!is_number && !is_array && !walk_is_pointer(w))
 		return walk_complain(w, "'%.*s' is no pointer%s", before, "");
 	id = btf__find_by_name_kind(w->btf, word, BTF_KIND_STRUCT);
 	if (id < 0)
 		id = btf__find_by_name_kind(w->btf, word, BTF_KIND_UNION);
 	if (id < 0)
 		return walk_complain(w, "the kernel has no struct '%.*s'%s", name, "");
+	if (is_array)
+		return cast_array(w, (uint32_t)id, before);
 	w->cast_id = (uint32_t)id;
 	if (is_number && has_low_bits(before))
 		w->out->bits_at = w->out->step_cnt;

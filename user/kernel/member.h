@@ -17,7 +17,7 @@ struct btf_type;
 
 /*
  * How to read what a path names, from a pointer on: .MEMBER, ->MEMBER (the same), [INDEX], and :STRUCT, which tells the
- * struct to which the pointer before it really points. The path goes through members that are structs, through unnamed
+ * struct to which the pointer before it really points, or which the array before it has. The path goes through members that are structs, through unnamed
  * structs and unions, and through pointers. Names that the kernel's source has by macros, such as sk_state of a struct
  * sock, are members, too.
  */
