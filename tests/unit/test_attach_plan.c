@@ -188,6 +188,9 @@ TEST(members_take_pairs)
 	CHECK(best(MANY "members=25 extra=1") == ATTACH_KPROBE);
 	CHECK(best(MANY "multi members=100") == ATTACH_MULTI);
 	CHECK(is_planned(MANY "members=1", ATTACH_KPROBE, ATTACH_PAIR) && plan.members_by_pair);
+	CHECK_STR(attach_plan_shares(&plan, &want, 0).pair_option, "--by");
+	want.member_option = "--when";
+	CHECK_STR(attach_plan_shares(&plan, &want, 0).pair_option, "--when");
 	CHECK(is_planned(MANY "members=1 =kprobe", ATTACH_KPROBE, ATTACH_PAIR));
 	CHECK(is_planned(MANY "members=100", ATTACH_PAIR, ATTACH_AUTO) && !plan.members_by_pair);
 	CHECK(is_planned(MANY "", ATTACH_KPROBE, ATTACH_PAIR) && !plan.members_by_pair);

@@ -944,9 +944,9 @@ TEST(a_list_knows_which_option_asks_for_a_member)
 {
 	struct shown *shown = NULL;
 
-	CHECK(!shown_parse(&shown, "a.b", NULL) && !shown_is_asked(shown));
+	CHECK(!shown_parse(&shown, "a.b", NULL) && !shown_option(shown));
 	CHECK(!shown_unfound(shown));
-	CHECK(!shown_parse(&shown, "c.d", "--by") && shown_is_asked(shown));
+	CHECK(!shown_parse(&shown, "c.d", "--by") && shown_option(shown));
 	CHECK_TEXT(shown_unfound(shown)->text, "c.d");
 	CHECK_STR(shown_unfound(shown)->option, "--by");
 	CHECK(!shown_parse(&shown, "a.b", "--when") && shown->cnt == 2);

@@ -106,7 +106,7 @@ TEST(graph_opts_take_the_kernels_names)
 TEST(lengths_of_packets_are_read_where_no_call_is_missed_for_them)
 {
 	CHECK(!parse_line("profile --by flow -T ip_rcv") && opts.shown &&
-	      !shown_is_asked(opts.shown));
+	      !shown_option(opts.shown));
 	CHECK(!parse_line("profile --by flow -T ip_rcv --complete") && !opts.shown);
 	CHECK(!parse_line("profile --by flow -e tcp:tcp_retransmit_skb") && !opts.shown);
 	CHECK(!parse_line("profile --by program -T ip_rcv") && !opts.shown);
@@ -117,12 +117,12 @@ TEST(tables_have_members)
 	CHECK(!parse_line("profile --by skb->mark,flow -T ip_rcv") && opts.by == BY_KEY);
 	CHECK(opts.keys.cnt == 2 && opts.keys.by[0] == ROWKEY_MEMBER);
 	CHECK_STR(opts.keys.members[0], "skb.mark");
-	CHECK(opts.shown && opts.shown->cnt == 2 && shown_is_asked(opts.shown));
+	CHECK(opts.shown && opts.shown->cnt == 2 && shown_option(opts.shown));
 	CHECK_STR(opts.shown->names[0].option, "--by");
 	CHECK(!opts.shown->names[1].option);
 	CHECK(!parse_line("profile --by skb.mark -T ip_rcv --complete") && opts.shown->cnt == 1);
 	CHECK(!parse_line("profile --by skb.len -T ip_rcv") && opts.shown->cnt == 1 &&
-	      shown_is_asked(opts.shown));
+	      shown_option(opts.shown));
 	CHECK(!parse_line("profile --by sk.sk_state --by skb.mark -T ip_rcv"));
 	CHECK_STR(opts.keys.members[1], "skb.mark");
 	/* it is refused when it is known that tracepoints lack it */

@@ -332,8 +332,8 @@ static void say_pairs(const struct bpfobj *obj, size_t cnt)
 
 	if (obj->plan.members_by_pair)
 		log_info(
-			"%zu functions get fentry and fexit programs of their own, which read members "
-			"(--show), or because %s refuses them",
+			"%zu functions get fentry and fexit programs of their own, which read members, "
+			"or because %s refuses them",
 			cnt, mode);
 	else if (obj->plan.starts_by_pair)
 		log_info("%zu start functions, or functions that %s refuses, get fentry and fexit "

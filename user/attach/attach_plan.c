@@ -155,6 +155,12 @@ bool attach_is_fast(const struct attach_want *want)
 	return attach_is_shared(by_trampoline_best(want)) || by_site_best(want) != ATTACH_AUTO;
 }
 
+/* The option that makes functions show members. */
+static const char *member_option(const struct attach_want *want)
+{
+	return want->member_option ? want->member_option : "--by";
+}
+
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 					const struct attach_want *want, size_t start_cnt)
 {
@@ -170,7 +176,7 @@ struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 		.func_cnt = func_cnt,
 		.prog_cnt = want->prog_cnt - left_cnt,
 		.pair_cnt = pair_cnt < pair_max ? pair_cnt : pair_max,
-		.pair_option = plan->starts_by_pair ? "--filter" : "--show",
+		.pair_option = plan->starts_by_pair ? "--filter" : member_option(want),
 		.extra_cnt = extra_cnt,
 		.thread_bytes = attach_uses_sites(plan) ? attach_thread_bytes(want) : 0,
 	};
@@ -278,13 +284,21 @@ static int check_mode(const struct attach_want *want)
 	return 0;
 }
 
+static const char *needs_programs(const char *option)
+{
+	static char why[64];
+
+	snprintf(why, sizeof(why), "%s needs such programs", option);
+	return why;
+}
+
 /* Why there are no programs at kprobes, or not for all functions. */
 static const char *why_no_sites(const struct attach_plan *plan, const struct attach_want *want)
 {
 	if (plan->starts_by_pair || want->has_filter)
-		return "--filter needs such programs";
+		return needs_programs("--filter");
 	if (plan->members_by_pair)
-		return "--show needs such programs";
+		return needs_programs(member_option(want));
 	if (!want->has_addresses)
 		return "it hides addresses, which all other modes need";
 	if (want->func_cnt > attach_func_max(want))
@@ -341,7 +355,7 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 			 " MiB of kernel memory with %" PRIu64
 			 " threads (--complete or --attach kprobe uses them anyway)",
 			 attach_thread_bytes(want) >> 20, want->thread_cnt);
-	if (may_miss_calls(plan, want) && plan->members_by_pair && want->has_lengths)
+	if (may_miss_calls(plan, want) && plan->members_by_pair && !want->member_option)
 		log_warn(
 			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (--complete misses none, and has no BYTES)",
 			preempts(want), tells_missed(want));

@@ -84,7 +84,8 @@ struct attach_want {
 	size_t func_max;     /* functab_max */
 	size_t extra_cnt;    /* number of functions with func.is_extra */
 	size_t member_cnt; /* number of functions with members (--show): their programs serve one function each */
-	bool has_lengths; /* of these members, none was asked for: they are for BYTES (profile --by) */
+	const char *
+		member_option; /* asks for them: --show; NULL: none does, they are for BYTES (profile --by) */
 	size_t prog_cnt; /* number of functions of BPF programs */
 	struct kernel_ids ids;
 };

@@ -131,13 +131,13 @@ void shown_free(struct shown *shown)
 	free(shown);
 }
 
-bool shown_is_asked(const struct shown *shown)
+const char *shown_option(const struct shown *shown)
 {
-	bool is_asked = shown->has_facts;
-
-	for (uint32_t i = 0; i < shown->cnt; i++)
-		is_asked |= shown->names[i].option != NULL;
-	return is_asked;
+	for (uint32_t i = 0; i < shown->cnt; i++) {
+		if (shown->names[i].option)
+			return shown->names[i].option;
+	}
+	return shown->has_facts ? "--show" : NULL;
 }
 
 const struct shown_name *shown_unfound(const struct shown *shown)

@@ -71,8 +71,8 @@ int shown_named(struct proto_table *types, struct text path, const struct member
  */
 const char *shown_parse(struct shown **shown, const char *text, const char *option);
 
-/* shown_is_asked - whether an option asks for some of it. */
-bool shown_is_asked(const struct shown *shown);
+/* shown_option - the first option that asks for some of it; NULL: none does. */
+const char *shown_option(const struct shown *shown);
 
 void shown_free(struct shown *shown);
 

@@ -75,7 +75,7 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 		.func_max = tab ? functab_max(tab) : 0,
 		.extra_cnt = tab ? functab_extra_cnt(tab) : 0,
 		.member_cnt = tab ? plan_member_cnt(opts, tab) : 0,
-		.has_lengths = opts->shown && !shown_is_asked(opts->shown),
+		.member_option = opts->shown ? shown_option(opts->shown) : NULL,
 		.prog_cnt = tab ? functab_prog_cnt(tab) : 0,
 		.cpu_cnt = cpu_cnt(),
 		.thread_cnt = host_thread_cnt(),
