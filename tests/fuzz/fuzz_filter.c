@@ -34,7 +34,9 @@ static void check_shown(const char *text)
 	const char *wrong = shown_parse(&shown, text, "--show");
 
 	CHECK(!wrong || (*wrong && !strchr(wrong, '\n')));
-	CHECK(wrong || ((shown->cnt || shown->has_facts) && shown->cnt <= SHOWN_MEMBER_MAX));
+	CHECK(wrong || shown->cnt || shown->has_facts[SHOWN_RULES] ||
+	      shown->has_facts[SHOWN_STAMPS]);
+	CHECK(wrong || shown->cnt <= SHOWN_MEMBER_MAX);
 	for (uint32_t i = 0; !wrong && i < shown->cnt; i++) {
 		const struct shown_name *name = &shown->names[i];
 

@@ -306,16 +306,17 @@ static void run_alu64(struct machine *m, const struct bpf_insn *insn)
 {
 	uint64_t a = m->regs[insn->dst_reg];
 
-	CHECK((BPF_SRC(insn->code) == BPF_K || BPF_OP(insn->code) == BPF_MOV) &&
-	      (BPF_OP(insn->code) == BPF_MOV || m->is_set[insn->dst_reg]));
+	const bool has_source = BPF_SRC(insn->code) == BPF_X;
+
+	CHECK(!has_source || BPF_OP(insn->code) == BPF_MOV || BPF_OP(insn->code) == BPF_ADD);
+	CHECK(BPF_OP(insn->code) == BPF_MOV || m->is_set[insn->dst_reg]);
+	CHECK(!has_source || m->is_set[insn->src_reg]);
 	switch (BPF_OP(insn->code)) {
 	case BPF_MOV:
-		CHECK(BPF_SRC(insn->code) == BPF_K || m->is_set[insn->src_reg]);
-		a = BPF_SRC(insn->code) == BPF_X ? m->regs[insn->src_reg]
-						 : (uint64_t)(int64_t)insn->imm;
+		a = has_source ? m->regs[insn->src_reg] : (uint64_t)(int64_t)insn->imm;
 		break;
 	case BPF_ADD:
-		a += (uint64_t)(int64_t)insn->imm;
+		a += has_source ? m->regs[insn->src_reg] : (uint64_t)(int64_t)insn->imm;
 		break;
 	case BPF_OR:
 		CHECK(m->words);
@@ -387,7 +388,7 @@ static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint3
 		const struct bpf_insn *insn = &insns[i];
 
 		CHECK(insn->dst_reg <= BPF_REG_5 || insn->dst_reg == BPF_REG_10 ||
-		      (m->ctx && insn->dst_reg <= (m->words ? BPF_REG_9 : BPF_REG_7)));
+		      (m->ctx && insn->dst_reg <= (m->words ? BPF_REG_9 : BPF_REG_8)));
 		switch (BPF_CLASS(insn->code)) {
 		case BPF_LD:
 			CHECK(m->ctx);

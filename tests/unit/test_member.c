@@ -173,6 +173,47 @@ struct sk_buff {
 	uint64_t _skb_refdst;
 };
 
+/* A packet with its bytes, and what is behind them. */
+struct buffer {
+	int64_t tstamp;
+	uint32_t end;
+	void *head;
+};
+
+struct skb_shared_info {
+	uint16_t gso_size;
+	struct buffer *frag_list;
+	int64_t hwtstamps;
+};
+
+/* As struct buffer and struct sk_buff; void receive(struct sk_buff *skb) */
+static void make_buffers(struct btf *btf)
+{
+	const int any = btf__add_ptr(btf, 0);
+	const int stamp = btf__add_int(btf, "long", 8, BTF_INT_SIGNED);
+	const int stamps = btf__add_struct(btf, "skb_shared_hwtstamps", sizeof(int64_t));
+	int buffer, proto;
+
+	btf__add_field(btf, "hwtstamp", stamp, 0, 0);
+	buffer = btf__add_ptr(btf, stamps + 2);
+	btf__add_struct(btf, "buffer", sizeof(struct buffer));
+	FIELD(buffer, tstamp, stamp);
+	FIELD(buffer, end, ids[I_U32]);
+	FIELD(buffer, head, any);
+	btf__add_struct(btf, "skb_shared_info", sizeof(struct skb_shared_info));
+	FIELD(skb_shared_info, gso_size, ids[I_U16]);
+	FIELD(skb_shared_info, frag_list, buffer);
+	FIELD(skb_shared_info, hwtstamps, stamps);
+	buffer = btf__add_struct(btf, "sk_buff", sizeof(struct buffer));
+	FIELD(buffer, tstamp, stamp);
+	FIELD(buffer, end, ids[I_U32]);
+	FIELD(buffer, head, any);
+	buffer = btf__add_ptr(btf, buffer);
+	proto = btf__add_func_proto(btf, 0);
+	btf__add_func_param(btf, "skb", buffer);
+	CHECK(btf__add_func(btf, "receive", BTF_FUNC_GLOBAL, proto) > 0);
+}
+
 /* unsigned int hook(void *priv, struct packet *skb, const struct nf_hook_state *state); int ip_output(struct sk_buff *skb) */
 static void make_hooks(struct btf *btf)
 {
@@ -227,6 +268,7 @@ static void begin(void)
 	btf__add_func_param(fake.btf, "plain", ids[I_S32]);
 	CHECK(btf__add_func(fake.btf, "g", BTF_FUNC_GLOBAL, proto) > 0);
 	make_hooks(fake.btf);
+	make_buffers(fake.btf);
 	fake_end();
 	CHECK(!proto_table_new(&table));
 	for (int i = 0; i < 2; i++) {
@@ -869,6 +911,65 @@ TEST(rules_stand_for_what_functions_tell)
 	}
 	CHECK_STR(
 		shown_lack("rules,skb.len"),
+		": 'rules': none of the functions has a rule, a connection, a route, a queue or a neighbour");
+}
+
+/* ---- what is behind a packet's bytes, and --show stamps ---- */
+
+static struct {
+	char bytes[48];
+	struct skb_shared_info shared;
+} block = { .shared = { .gso_size = 1448, .hwtstamps = 1700000000000000009 } };
+static struct buffer buffer = { .tstamp = 1700000000000000005,
+				.end = sizeof(block.bytes),
+				.head = &block };
+
+static void buffer_memory(void)
+{
+	all_memory();
+	machine_memory(&buffer, sizeof(buffer));
+	machine_memory(&block, sizeof(block));
+	skb.next = (void *)&buffer;
+}
+
+TEST(what_is_behind_the_bytes_of_a_packet_is_read)
+{
+	const uint64_t ctx[3] = { (uintptr_t)&buffer };
+	uint64_t states;
+
+	buffer_memory();
+	check_matches("skb.next:buffer.shinfo.gso_size == 1448", true);
+	check_matches("skb.next:buffer.shinfo.gso_size == 1448 && skb.len == 1500", true);
+	check_matches("skb.next:buffer.shinfo.hwtstamps.hwtstamp > 1700000000000000009", false);
+	CHECK_STR(shown_of("receive", "skb.shinfo.gso_size,skb.tstamp", ctx, &states),
+		  "skb.shinfo.gso_size=1448 skb.tstamp=1700000000000000005");
+	CHECK(!states);
+	buffer.head = NULL;
+	shown_of("receive", "skb.shinfo.gso_size,skb.tstamp", ctx, &states);
+	CHECK(states == STATE(0, NFG_SHOWN_FAULT));
+	check_matches("skb.next:buffer.shinfo.gso_size == 0", true);
+	buffer.head = &block;
+	CHECK_STR(shown_lack("any:buffer.shinfo"),
+		  "any: 'any:buffer.shinfo' ends with a struct's name, not with a member");
+	CHECK_STR(shown_lack("any:buffer.shinfo.frag_list.shinfo.gso_size"),
+		  "any: 'any:buffer.shinfo.frag_list.shinfo.gso_size' has shinfo twice");
+	CHECK_STR(shown_lack("skb.shinfo.x"),
+		  "skb: struct packet has no member 'shinfo'; its "
+		  "members: bpftool btf dump file /sys/kernel/btf/vmlinux format c");
+}
+
+TEST(stamps_are_those_of_the_kernel_and_of_the_card)
+{
+	const uint64_t ctx[3] = { (uintptr_t)&buffer };
+	uint64_t states;
+
+	buffer_memory();
+	CHECK_STR(shown_of("receive", "stamps", ctx, &states),
+		  "tstamp=1700000000000000005 hwtstamp=1700000000000000009");
+	CHECK(!states);
+	CHECK_STR(shown_lack("stamps"), ": 'stamps': none of the functions has a packet");
+	CHECK_STR(
+		shown_lack("rules,stamps"),
 		": 'rules': none of the functions has a rule, a connection, a route, a queue or a neighbour");
 }
 

@@ -98,7 +98,7 @@ const char *filter_suggest(const struct filter *filter, const struct proto_table
 /* The lowest error code, as a pointer or an unsigned number holds it. */
 #define ERROR_MIN (-4095)
 
-enum { R_RESULT, R_ARG, R_VALUE, R_NUMBER, R_KEPT = 6, R_STRING };
+enum { R_RESULT, R_ARG, R_VALUE, R_NUMBER, R_KEPT = 6, R_STRING, R_BASE };
 
 /* The offset of a jump is the number of its label until it is resolved. */
 struct coder {
@@ -667,8 +667,16 @@ static void filter_load_steps(struct coder *c, const struct member *m, uint8_t s
 				   (int16_t)m->offsets[i], 0);
 			continue;
 		}
+		if (m->sum_at == i + 1)
+			filter_put(c, BPF_ALU64 | BPF_MOV | BPF_X, R_BASE, R_VALUE, 0, 0);
 		filter_address(c, R_VALUE, m->offsets[i]);
 		filter_probe(c, bytes);
+		if (m->sum_at == i + 1) { /* the sum of it and of the number beside it */
+			filter_address(c, R_BASE, m->sum_offset);
+			filter_put(c, BPF_ALU64 | BPF_MOV | BPF_X, R_BASE, R_VALUE, 0, 0);
+			filter_probe(c, sizeof(uint32_t));
+			filter_put(c, BPF_ALU64 | BPF_ADD | BPF_X, R_VALUE, R_BASE, 0, 0);
+		}
 		if (m->bits_at == i + 1)
 			filter_put(c, BPF_ALU64 | BPF_AND | BPF_K, R_VALUE, 0, 0,
 				   MEMBER_ADDRESS_MASK);

@@ -16,6 +16,15 @@
 #define WORD_BYTES 8u
 #define TEXT_BYTES 16u /* of a text that is shown */
 
+static const struct {
+	const char *word;
+	const char *why; /* no function has any of its members */
+} words[SHOWN_WORD_CNT] = {
+	[SHOWN_RULES] = { "rules",
+			  "'rules': none of the functions has a rule, a connection, a route, a queue or a neighbour" },
+	[SHOWN_STAMPS] = { "stamps", "'stamps': none of the functions has a packet" },
+};
+
 _Static_assert(SHOWN_MEMBER_MAX * 2 == NFG_SHOWN_WORDS, "a text or an address takes two words");
 
 /* ---- the list ---- */
@@ -54,6 +63,18 @@ static const char *list_add(struct shown *shown, const struct shown_name *name)
 	return NULL;
 }
 
+/* Whether the member is a word of the list, which is noted. */
+static bool take_fact(struct shown *shown, struct text name)
+{
+	for (int i = 0; i < SHOWN_WORD_CNT; i++) {
+		if (!text_equal(name, text_from(words[i].word)))
+			continue;
+		shown->has_facts[i] = true;
+		return true;
+	}
+	return false;
+}
+
 /* Return: NULL or the complaint. *@at: behind the member. */
 static const char *take_name(struct shown *shown, const char **at, const char *option)
 {
@@ -64,8 +85,7 @@ static const char *take_name(struct shown *shown, const char **at, const char *o
 
 	if (!name.len)
 		return "has no argument's name where one is needed; ARGUMENT.MEMBER, such as skb.len, shows a member";
-	if (!path.len && (!end || end == ',') && text_equal(name, text_from(SHOWN_FACTS))) {
-		shown->has_facts = true;
+	if (!path.len && (!end || end == ',') && take_fact(shown, name)) {
 		*at = text.ptr + text.len + (end == ',');
 		return end == ',' && !**at ? "ends with a comma" : NULL;
 	}
@@ -137,22 +157,28 @@ const char *shown_option(const struct shown *shown)
 		if (shown->names[i].option)
 			return shown->names[i].option;
 	}
-	return shown->has_facts ? "--show" : NULL;
+	for (int i = 0; i < SHOWN_WORD_CNT; i++) {
+		if (shown->has_facts[i])
+			return "--show";
+	}
+	return NULL;
 }
 
 const struct shown_name *shown_unfound(const struct shown *shown)
 {
-	static const struct shown_name facts = {
-		.option = "--show",
-		.why = "'" SHOWN_FACTS
-		       "': none of the functions has a rule, a connection, a route, a queue or a neighbour",
-	};
+	static struct shown_name word = { .option = "--show" };
 
 	for (uint32_t i = 0; i < shown->cnt; i++) {
 		if (shown->names[i].option && !shown->names[i].is_found)
 			return &shown->names[i];
 	}
-	return shown->has_facts && !shown->finds_facts ? &facts : NULL;
+	for (int i = 0; i < SHOWN_WORD_CNT; i++) {
+		if (!shown->has_facts[i] || shown->finds_facts[i])
+			continue;
+		snprintf(word.why, sizeof(word.why), "%s", words[i].why);
+		return &word;
+	}
+	return NULL;
 }
 
 /* ---- types ---- */
@@ -174,7 +200,7 @@ bool shown_is_text(const struct btf *btf, uint32_t type_id)
 	return type && btf_is_ptr(type) && shown_is_char(btf, type->type);
 }
 
-/* Members that are numbers to C, and have names. @is_fact: of SHOWN_FACTS, whose structs are known. */
+/* Members that are numbers to C, and have names. @is_fact: of a word, whose structs are known. */
 static const char *list_of(struct text member, bool is_fact)
 {
 	static const struct {
@@ -315,17 +341,21 @@ static int read_add(struct shown *shown, const struct shown_read *read)
 		func, root, rtable ".rt_gw4", "route_gateway"                   \
 	}
 
-/*
- * What SHOWN_FACTS stands for: members that say what a rule, a connection, a route, a queue or a neighbour is. A function
- * has those of its own types.
- */
-static const struct fact {
+/* What words stand for. A function has the members of its own types. */
+struct fact {
 	const char *func; /* of this function alone; NULL: of all */
 	const char *
 		root; /* with func, the name of the argument; else the struct to which one points */
 	const char *path;
 	const char *label;
-} facts[] = {
+};
+
+static const struct fact stamp_facts[] = {
+	{ NULL, "sk_buff", ".tstamp", SHOWN_STAMP },
+	{ NULL, "sk_buff", ".shinfo.hwtstamps.hwtstamp", SHOWN_CARD_STAMP },
+};
+
+static const struct fact rule_facts[] = {
 	{ "nft_do_chain", "priv", ":nft_chain.table.name", "nf_table" },
 	{ "nft_do_chain", "priv", ":nft_chain.name", "nf_chain" },
 	{ "ipt_do_table", "priv", ":xt_table.name", "nf_table" },
@@ -348,6 +378,14 @@ static const struct fact {
 	{ NULL, "Qdisc", ".qstats.backlog", "qdisc_bytes" },
 	{ NULL, "neighbour", ".nud_state", "neigh_state" },
 	{ NULL, "neighbour", ".dev.name", "neigh_dev" },
+};
+
+static const struct {
+	const struct fact *facts;
+	size_t cnt;
+} word_facts[SHOWN_WORD_CNT] = {
+	[SHOWN_RULES] = { rule_facts, ARRAY_SIZE(rule_facts) },
+	[SHOWN_STAMPS] = { stamp_facts, ARRAY_SIZE(stamp_facts) },
 };
 
 /* The argument that points to the struct @name; the number of arguments: none. */
@@ -376,10 +414,10 @@ static uint32_t fact_arg(const struct fact *fact, const struct btf *btf,
 			  : struct_arg(btf, func_type, fact->root);
 }
 
-/* Add the fact to the function's members, if it has it and there is room. Return: 0, 1: it has not, or -errno. */
+/* Add the fact to the function's members, if it has it (@is_found) and there is room. Return: 0, 1: it has not, or -errno. */
 static int fact_resolve(struct shown *shown, const struct fact *fact, struct proto_table *types,
 			const struct btf *btf, const struct btf_type *func_type, uint32_t func_id,
-			struct proto *proto)
+			struct proto *proto, bool *is_found)
 {
 	const struct text path = text_from(fact->path);
 	struct shown_name name = { .text = path, .path = path };
@@ -391,7 +429,7 @@ static int fact_resolve(struct shown *shown, const struct fact *fact, struct pro
 
 	if (err)
 		return err;
-	shown->finds_facts = true;
+	*is_found = true;
 	for (uint32_t i = 0; i < proto->arg_cnt; i++) {
 		word_cnt += proto_kind_words(proto->args[i].type.kind);
 		if (text_equal(proto->args[i].name, text_from(fact->label)))
@@ -406,6 +444,23 @@ static int fact_resolve(struct shown *shown, const struct fact *fact, struct pro
 		return err;
 	proto->args[proto->arg_cnt++] = arg;
 	return read_add(shown, &read);
+}
+
+/* Add what the word stands for. Return: >= 0 or -errno. */
+static int facts_resolve(struct shown *shown, enum shown_word word, struct proto_table *types,
+			 const struct btf *btf, const struct kbtf_func *func,
+			 const struct btf_type *func_type, uint32_t func_id, struct proto *proto)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < word_facts[word].cnt && err >= 0; i++) {
+		const struct fact *fact = &word_facts[word].facts[i];
+
+		if (!fact->func || !strcmp(func->name, fact->func))
+			err = fact_resolve(shown, fact, types, btf, func_type, func_id, proto,
+					   &shown->finds_facts[word]);
+	}
+	return err;
 }
 
 /* A hook of Netfilter has this type: unsigned int (*)(void *, struct sk_buff *, const struct nf_hook_state *). */
@@ -423,7 +478,9 @@ int shown_name_verdict(const struct shown *shown, struct proto_table *protos, co
 {
 	const struct btf *btf = NULL;
 	const struct btf_type *func_type =
-		shown->has_facts && func->owner == KBTF_KERNEL ? kbtf_proto(kb, func, &btf) : NULL;
+		shown->has_facts[SHOWN_RULES] && func->owner == KBTF_KERNEL
+			? kbtf_proto(kb, func, &btf)
+			: NULL;
 
 	if (!func_type || func_id >= protos->cnt ||
 	    !(is_hook(btf, func_type) || !strcmp(func->name, "nft_do_chain")))
@@ -443,7 +500,7 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 
 	if (!func_id) {
 		shown->read_cnt = 0;
-		shown->finds_facts = false;
+		memset(shown->finds_facts, 0, sizeof(shown->finds_facts));
 	}
 	for (uint32_t i = 0; func_type && i < shown->cnt && err >= 0; i++) {
 		struct shown_name *name = &shown->names[i];
@@ -460,11 +517,10 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 			err = read_add(shown, &read);
 		proto.arg_cnt++;
 	}
-	for (size_t i = 0; func_type && shown->has_facts && i < ARRAY_SIZE(facts) && err >= 0;
-	     i++) {
-		if (!facts[i].func || !strcmp(func->name, facts[i].func))
-			err = fact_resolve(shown, &facts[i], types, btf, func_type, func_id,
-					   &proto);
+	for (int i = 0; func_type && i < SHOWN_WORD_CNT && err >= 0; i++) {
+		if (shown->has_facts[i])
+			err = facts_resolve(shown, (enum shown_word)i, types, btf, func, func_type,
+					    func_id, &proto);
 	}
 	return err < 0 ? err : prototab_add(types, &proto);
 }
@@ -487,11 +543,12 @@ uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id)
 
 /* ---- code ---- */
 
-#define R_CTX    BPF_REG_6
-#define R_WORDS  BPF_REG_7
-#define R_AT     BPF_REG_8 /* an address, then a value */
-#define R_STATES BPF_REG_9
-#define TEXT_AT  (-24) /* on the stack: TEXT_BYTES, a byte more, and a NUL */
+#define R_CTX     BPF_REG_6
+#define R_WORDS   BPF_REG_7
+#define R_AT      BPF_REG_8 /* an address, then a value */
+#define R_STATES  BPF_REG_9
+#define TEXT_AT   (-24) /* on the stack: TEXT_BYTES, a byte more, and a NUL */
+#define ADDEND_AT (TEXT_AT + 8)
 
 /* The offset of a jump is the number of its label until the member's code ends. */
 enum label { LABEL_NULL = 1, LABEL_FAULT, LABEL_CUT, LABEL_END, LABEL_CNT };
@@ -568,10 +625,21 @@ static void emit_steps(struct coder *c, const struct shown_read *read, uint8_t s
 		emit_load(c, R_AT, R_CTX, arg_at);
 	}
 	for (uint8_t i = 0; i < step_cnt; i++) {
+		const bool is_sum = read->member.sum_at == i + 1;
+
 		emit_jump(c, BPF_JEQ, R_AT, 0, LABEL_NULL);
+		if (is_sum) {
+			emit_store(c, BPF_REG_10, ADDEND_AT, 0);
+			emit_read(c, R_AT, read->member.sum_offset, sizeof(uint32_t), BPF_REG_10,
+				  ADDEND_AT, BPF_FUNC_probe_read_kernel);
+		}
 		emit_read(c, R_AT, read->member.offsets[i], WORD_BYTES, BPF_REG_10, TEXT_AT,
 			  BPF_FUNC_probe_read_kernel);
 		emit_load(c, R_AT, BPF_REG_10, TEXT_AT);
+		if (is_sum) {
+			emit_load(c, BPF_REG_1, BPF_REG_10, ADDEND_AT);
+			emit(c, BPF_ALU64 | BPF_ADD | BPF_X, R_AT, BPF_REG_1, 0, 0);
+		}
 		if (read->member.bits_at == i + 1)
 			emit(c, BPF_ALU64 | BPF_AND | BPF_K, R_AT, 0, 0, MEMBER_ADDRESS_MASK);
 	}

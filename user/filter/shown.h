@@ -15,6 +15,17 @@ struct bpf_insn;
 #define SHOWN_TEXT_MAX   120u /* bytes of a member's path */
 #define SHOWN_CHARS      16u  /* bytes of a text that are shown (PROTO_CHARS) */
 
+/* Words of the list that stand for members. */
+enum shown_word {
+	SHOWN_RULES,  /* "rules": what a rule, a connection, a route, a queue or a neighbour is */
+	SHOWN_STAMPS, /* "stamps": the time stamps of a packet */
+	SHOWN_WORD_CNT,
+};
+
+/* Arguments of functions with SHOWN_STAMPS: of the kernel or the driver, and of the card. */
+#define SHOWN_STAMP      "tstamp"
+#define SHOWN_CARD_STAMP "hwtstamp"
+
 /* A member of the list of --show. */
 struct shown_name {
 	struct text text; /* "skb.dev.name": all of it */
@@ -43,23 +54,22 @@ struct shown_read {
 struct shown {
 	struct shown_name names[SHOWN_MEMBER_MAX];
 	uint32_t cnt;
-	bool has_facts;   /* the list has the word "rules" */
-	bool finds_facts; /* a function has some, even if there is no room for them */
-	char *text;       /* has the names */
+	bool has_facts[SHOWN_WORD_CNT]; /* the list has the word */
+	bool finds_facts
+		[SHOWN_WORD_CNT]; /* a function has some, even if there is no room for them */
+	char *text; /* has the names */
 	/* by shown_resolve: */
 	struct shown_read *reads; /* in the order of functions and names */
 	size_t read_cnt;
 	size_t read_cap;
 };
 
-#define SHOWN_FACTS "rules"
-
 /* shown_is_text - whether a member of that type is an array of char, or a pointer to char. */
 bool shown_is_text(const struct btf *btf, uint32_t type_id);
 
 /*
  * shown_named - make @type, that of the member @member at the end of @path, one whose values have names, if it is a number
- * that has some: sk_state. @is_fact: of SHOWN_FACTS, whose structs are known. Return: 0 or -ENOMEM.
+ * that has some: sk_state. @is_fact: of a word, whose structs are known. Return: 0 or -ENOMEM.
  */
 int shown_named(struct proto_table *types, struct text path, const struct member *member,
 		bool is_fact, struct proto_type *type);
@@ -86,14 +96,14 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 		  const struct kbtf_func *func, uint32_t func_id);
 
 /*
- * shown_name_verdict - with SHOWN_FACTS, give the result of @func, if it is a hook of Netfilter, the names of verdicts.
+ * shown_name_verdict - with SHOWN_RULES, give the result of @func, if it is a hook of Netfilter, the names of verdicts.
  *
  * @protos: has @func as @func_id. Return: 0 or -ENOMEM.
  */
 int shown_name_verdict(const struct shown *shown, struct proto_table *protos, const struct kbtf *kb,
 		       const struct kbtf_func *func, uint32_t func_id);
 
-/* shown_unfound - the first member that no function has, or SHOWN_FACTS if there are none at all; NULL: none. */
+/* shown_unfound - the first member, then the first word, of which no function has anything; NULL: none. */
 const struct shown_name *shown_unfound(const struct shown *shown);
 
 /* shown_word_cnt - the number of words of the function's members and their states (NFG_VALUE_SHOWN); 0: it has none. */

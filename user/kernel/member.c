@@ -237,6 +237,8 @@ static const struct btf_type *macro_struct(const struct btf *btf, const struct b
 	return inside && btf_is_struct(inside) ? inside : NULL;
 }
 
+#define SHARED_INFO "shinfo"
+
 /* The struct of an unnamed member. */
 static const struct btf_type *unnamed_struct(const struct btf *btf, const struct btf_member *member,
 					     unsigned int depth)
@@ -365,10 +367,40 @@ static bool is_big_endian(const struct btf *btf, uint32_t type_id)
 	return false;
 }
 
+/*
+ * skb_shinfo(): the struct at skb->head + skb->end. Return: whether @name is it; @is_found: whether the kernel has it so.
+ */
+static bool walk_shared_info(struct walk *w, struct text name, bool *is_found)
+{
+	struct member *m = w->out;
+	struct found head, end;
+	int id;
+
+	if (!text_equal(name, text_from(SHARED_INFO)) ||
+	    !find_member(w->btf, w->type, text_from("head"), &head, 0) ||
+	    !find_member(w->btf, w->type, text_from("end"), &end, 0) ||
+	    btf__resolve_size(w->btf, end.type_id) != sizeof(uint32_t))
+		return false;
+	id = btf__find_by_name_kind(w->btf, "skb_shared_info", BTF_KIND_STRUCT);
+	*is_found = id > 0 && !m->sum_at;
+	if (id < 0)
+		walk_complain(w, "the kernel has no struct '%.*s'%s", text_from("skb_shared_info"),
+			      "");
+	else if (m->sum_at)
+		walk_complain(w, "'%.*s' has " SHARED_INFO " twice%s", w->path, "");
+	m->sum_at = m->step_cnt;
+	m->sum_offset = m->offsets[m->step_cnt - 1] + end.bit_offset / 8;
+	m->offsets[m->step_cnt - 1] += head.bit_offset / 8;
+	w->cast_id = id > 0 ? (uint32_t)id : 0;
+	w->is_direct = false;
+	return true;
+}
+
 static bool walk_member(struct walk *w, struct text name, struct text before)
 {
 	struct member *m = w->out;
 	struct found found;
+	bool is_found;
 
 	if (m->bit_cnt || (!walk_is_pointer(w) && (!w->type || !btf_is_composite(w->type))))
 		return walk_complain(w, "'%.*s' is neither a struct nor a pointer to one%s", before,
@@ -386,7 +418,7 @@ static bool walk_member(struct walk *w, struct text name, struct text before)
 				     before, "");
 	if (!find_member(w->btf, w->type, name, &found, 0) &&
 	    !find_by_macro(w->btf, w->type, name, &found))
-		return lacks_member(w, name);
+		return walk_shared_info(w, name, &is_found) ? is_found : lacks_member(w, name);
 	m->offsets[m->step_cnt - 1] += found.bit_offset / 8;
 	if (found.bit_cnt) {
 		m->bit_begin = (uint8_t)(found.bit_offset % 8);

@@ -19,7 +19,7 @@ struct btf_type;
  * How to read what a path names, from a pointer on: .MEMBER, ->MEMBER (the same), [INDEX], and :STRUCT, which tells the
  * struct to which the pointer before it really points, or which the array before it has. The path goes through members that are structs, through unnamed
  * structs and unions, and through pointers. Names that the kernel's source has by macros, such as sk_state of a struct
- * sock, are members, too.
+ * sock, are members, too, and so is shinfo of a packet, the struct skb_shared_info behind its bytes.
  */
 struct member {
 	uint32_t type_id; /* of what is read; its name and qualifiers are resolved */
@@ -29,8 +29,10 @@ struct member {
 	uint8_t bit_begin; /* of a bit field in these bytes */
 	uint8_t bit_cnt;   /* 0: no bit field */
 	uint8_t bits_at; /* the number of the load whose low bits are none of the address that it yields; 0: none */
-	bool is_be;        /* a number in network byte order */
-	uint32_t elem_cnt; /* of an array */
+	uint8_t sum_at; /* the number of the load to whose address 4 bytes beside it are added; 0: none */
+	bool is_be;          /* a number in network byte order */
+	uint32_t elem_cnt;   /* of an array */
+	uint32_t sum_offset; /* of these bytes, from the pointer before them */
 	uint32_t offsets[MEMBER_STEP_MAX];
 };
 

@@ -619,7 +619,8 @@ const struct opt_def opt_defs[] = {
 	  "skb.len,sk.sk_state. ARGUMENT.MEMBER, with all that --filter knows: further members through pointers "
 	  "(skb.dev.name), elements (skb.cb[0]), another struct (sk:tcp_sock.snd_cwnd). Up to 8; repeatable. They are "
 	  "read when the call begins; (null) and (fault) stand for what cannot be read. The word rules stands for what "
-	  "functions tell of firewall rules, connections, routes, queues and neighbours." },
+	  "functions tell of firewall rules, connections, routes, queues and neighbours, the word stamps for the time "
+	  "stamps of packets." },
 	{ 0, "preset", "NAME", APPLY(presets, struct str_list, apply_preset), SELECTS,
 	  "Use the start functions of a preset, a set that answers one question, such as tcp-connect or drop; "
 	  "repeatable. 'netfgraph list --presets' shows all." },
