@@ -347,6 +347,8 @@ check 'diff by stage without packets' 0 "^netfgraph: '$dir/times': no traced cal
 verify 'what is not known is a dash' grep -qE '^ +0 +5 +- +- +97\.279 +- +- +5034\.620 +-  socket$' "$dir/out"
 usage_error 'stages are not divided by time' '--by stage counts the packets of the whole files: no --per' diff --by stage --per second x y
 usage_error 'stages are not sorted' '--by stage has one table, in the order of the stages' diff --by stage --sort p99 x y
+usage_error 'a histogram has no members' 'latency takes --show only with --by stage, as --show stamps' latency ip_rcv --show stamps
+usage_error 'nor have stages' '--by stage shows no members: of --show it takes the word stamps alone' latency --by stage --show stamps,skb.len
 usage_error 'stages have their functions' '--by stage takes no functions: -T \+GLOB adds some' latency --by stage tcp_sendmsg
 usage_error 'and start functions' '--by stage has start functions of its own: --packet chooses packets' \
 	latency --by stage -G tcp_sendmsg

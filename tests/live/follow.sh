@@ -501,6 +501,52 @@ test_stages_of_others()
 	[ "$(first_seen other)" -ge 1 ] || fail 'nobody asked for a neighbour'
 }
 
+# Stamps before the first function: a reader that wants them has the kernel make them. The queue of packets to
+# loopback keeps their times of departure.
+test_stamps()
+{
+	network
+	[ -x /files/tc ] || skip 'no tc on this machine'
+	/files/tc qdisc add dev lo root fq || skip 'no fq'
+	for stamps in '' yes; do
+		STAMPS=$stamps
+		[ "$stamps" ] && export STAMPS || unset STAMPS
+		PORT=7000 /bin/ip netns exec far workload bound 100 &
+		bound=$!
+		stray="$stray $bound"
+		begin netfgraph record -v -T ip_rcv --graph-opts args --show stamps --packet 'udp dst port 7100 or udp dst port 7000' -o rec
+		wait_attached
+		workload stamped 30
+		PORT=7000 TO=10.2.0.2 $near workload udp-to 20
+		end_trace
+		kill $bound
+		expect 0 stages netfgraph latency --by stage --input rec --format csv -o out 2>err
+		cat err out
+		# each device on the way to far has its own
+		[ "$(seen stage stamp)" = "${stamps:+7}0" ] || fail "$(seen stage stamp) stamps"
+		[ "$(seen stage card)" -eq 0 ] || fail 'no device here makes stamps'
+	done
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["stage"] == "stamp" { print ($at["p50_ns"] > 0 && $at["p50_ns"] < 5000000) }' out >plausible
+	expect_line '^1$' plausible
+	begin netfgraph latency --by stage -v --show stamps --max-overhead 100 --packet 'udp dst port 7100' --format csv -o out
+	wait_attached
+	DEPART_MS=20 workload stamped 15
+	workload stamped 15
+	end_trace
+	/files/tc qdisc del dev lo root
+	cat err out
+	[ "$(seen stage departure) $(seen stage qdisc)" = '15 30' ] || fail 'not each with a time of departure'
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["stage"] == "departure" { print ($at["p50_ns"] > 10000000 && $at["max_ns"] < 20000001) }' out >plausible
+	expect_line '^1$' plausible
+	begin netfgraph latency --by stage -v --max-overhead 100 --packet 'udp dst port 7100' --format csv -o out
+	wait_attached
+	DEPART_MS=20 workload stamped 15
+	end_trace
+	[ "$(seen stage departure) $(seen stage qdisc)" = '0 15' ] || fail 'stamps without --show'
+}
+
 # TCP's large packets are cut here, before a device that cannot: a tunnel to far of numbered GRE.
 test_segments()
 {
@@ -591,4 +637,4 @@ test_host_side()
 	kill $boxed
 }
 
-run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_fragments stages_of_others
+run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_fragments stages_of_others stamps

@@ -88,6 +88,8 @@ static void feed(const struct step *steps, size_t cnt, uint64_t shift_us)
 
 #define FEED(steps, shift) feed(steps, sizeof(steps) / sizeof((steps)[0]), shift)
 
+#define EPOCH_NS           1700000000000000000ull
+
 static void begin(void)
 {
 	CHECK(!stages_new(&st, false, filter.insn_cnt ? &filter : NULL));
@@ -349,6 +351,66 @@ TEST(a_packet_with_its_number_is_the_same_behind_a_device)
 	      sums->begin_cnts[STAGES_RECEIVED] == 1);
 	CHECK(sums->end_cnts[STAGES_FREED][STAGE_PROTOCOL] == 1 &&
 	      sums->end_cnts[STAGES_OPEN][STAGE_PROTOCOL] == 1);
+}
+
+/* The card's stamp, in UTC or TAI, and the kernel's: where the first function was late. Only received packets have them. */
+TEST(stamps_say_what_was_before_the_first_function)
+{
+	static const struct step received[] = {
+		L(3, 0, 100, 1, "napi_gro_receive",
+		  "skb=0x1, tstamp=0, hwtstamp=1700000000000060000"),
+		L(3, 0, 110, 1, "ip_rcv", "skb=0x1, tstamp=1700000000000105000, hwtstamp=0"),
+		L(3, 0, 120, 1, "consume_skb", "skb=0x1, tstamp=0, hwtstamp=0"),
+		L(3, 0, 200, 1, "napi_gro_receive",
+		  "skb=0x2, tstamp=1700000000000195000, hwtstamp=1700000037000180000"),
+		L(3, 0, 300, 1, "ip_rcv", "skb=0x3, tstamp=1700000000000270000, hwtstamp=0"),
+		/* later than the first function, too long before it, and of another clock */
+		L(3, 0, 400, 1, "ip_rcv", "skb=0x4, tstamp=1700000000000400001, hwtstamp=5"),
+		L(3, 0, 500, 1, "ip_rcv", "skb=0x5, tstamp=1699999998999999999, hwtstamp=-5"),
+		L(3, 0, 600, 1, "ip_rcv", "skb=0x6, tstamp=0, hwtstamp=1700000000000601000"),
+		E(1, 0, 700, "udp_sendmsg", "sk=0xa"),
+		L(1, 1, 710, 1, "__dev_queue_xmit",
+		  "skb=0x7, tstamp=1700000000000700000, hwtstamp=0"),
+		R(1, 0, 720, 20, "udp_sendmsg"),
+	};
+
+	begin();
+	stages_set_clock(st, EPOCH_NS);
+	FEED(received, 0);
+	end();
+	check_sums("card 2*60 stamp 2*35 socket 1*10");
+	CHECK(sums->packet_cnt == 7 && sums->card_off_cnt == 2);
+	stages_free(st);
+	begin();
+	FEED(received, 0); /* a text has no other clock */
+	end();
+	check_sums("socket 1*10");
+	CHECK(!sums->card_off_cnt);
+}
+
+/* The time of departure, by three clocks, is in the queue's time; one that came before the packet, or that nobody kept, is not. */
+TEST(queues_wait_for_the_time_of_departure)
+{
+	static const struct step paced[] = {
+		L(1, 0, 100, 1, "__dev_queue_xmit", "skb=0x1, tstamp=0, hwtstamp=0"),
+		L(2, 0, 100, 1, "__dev_queue_xmit", "skb=0x2, tstamp=0, hwtstamp=0"),
+		L(3, 0, 100, 1, "__dev_queue_xmit", "skb=0x3, tstamp=0, hwtstamp=0"),
+		L(4, 0, 100, 1, "__dev_queue_xmit", "skb=0x4, tstamp=0, hwtstamp=0"),
+		L(5, 0, 100, 1, "__dev_queue_xmit", "skb=0x5, tstamp=0, hwtstamp=0"),
+		L(1, 0, 150, 1, "dev_hard_start_xmit", "first=0x1, tstamp=130000, hwtstamp=0"),
+		L(2, 0, 150, 1, "dev_hard_start_xmit",
+		  "first=0x2, tstamp=1700000000000140000, hwtstamp=0"),
+		L(3, 0, 150, 1, "dev_hard_start_xmit",
+		  "first=0x3, tstamp=1700000037000150000, hwtstamp=0"),
+		L(4, 0, 150, 1, "dev_hard_start_xmit", "first=0x4, tstamp=100000, hwtstamp=0"),
+		L(5, 0, 150, 1, "dev_hard_start_xmit", "first=0x5, tstamp=150001, hwtstamp=0"),
+	};
+
+	begin();
+	stages_set_clock(st, EPOCH_NS);
+	FEED(paced, 0);
+	end();
+	check_sums("qdisc 5*250 driver 5*5 departure 3*120");
 }
 
 /* A bond: two queues and two drivers, one in the other; the parts of a stage add up. */

@@ -29,6 +29,8 @@ static const struct command commands[] = {
 	{ "udp6", "[N]", 100000000, run_udp6, "N datagrams over IPv6" },
 	{ "udp-to", "N", 1000000, run_udp_to,
 	  "N datagrams of $BYTES, or 8, to port $PORT, or 5000, of $TO" },
+	{ "stamped", "N", 10000, run_stamped,
+	  "N datagrams over loopback to UDP port 7100; $STAMPS: the reader wants time stamps; $DEPART_MS: each may leave only then" },
 	{ "bound", "SECONDS", 3600, run_bound, "SECONDS with a socket at UDP port $PORT" },
 	{ "same-ports", "N", 1000000, run_same_ports,
 	  "N datagrams and as many round trips over TCP, IPv4 and IPv6, always from the same ports to the same" },

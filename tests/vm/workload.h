@@ -65,6 +65,7 @@ int run_overflow(unsigned long n);
 int run_mptcp(unsigned long n);
 int run_udp6(unsigned long n);
 int run_bound(unsigned long seconds);
+int run_stamped(unsigned long n);
 int run_same_ports(unsigned long n);
 int run_unix(unsigned long n);
 int run_vsock(unsigned long n);

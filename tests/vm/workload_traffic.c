@@ -1,6 +1,7 @@
 /* The commands that send and receive: TCP, UDP, UNIX sockets, and what sleeps in them. */
 #include "workload.h"
 
+#include <linux/net_tstamp.h>
 #include <linux/vm_sockets.h>
 #include <netinet/tcp.h>
 #include <pty.h>
@@ -102,7 +103,15 @@ static int socket_at(int family, int type, in_port_t port)
 	return fd;
 }
 
-/* bound: it takes what comes to that port, up to its buffer's size, and reads none of it. */
+static void want_stamps(int fd)
+{
+	int on = 1;
+
+	if (getenv("STAMPS") && setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
+		fail("SO_TIMESTAMPNS");
+}
+
+/* bound: it takes what comes to that port, up to its buffer's size, and reads none of it. $STAMPS: it wants time stamps. */
 int run_bound(unsigned long seconds)
 {
 	const char *port = getenv("PORT");
@@ -112,6 +121,7 @@ int run_bound(unsigned long seconds)
 	any.sin_port = htons(port ? (in_port_t)strtoul(port, NULL, 10) : 0);
 	if (bind(fd, (struct sockaddr *)&any, sizeof(any)))
 		fail("bind");
+	want_stamps(fd);
 	sleep_ms(seconds * 1000);
 	close(fd);
 	return 0;
@@ -482,6 +492,59 @@ int run_udp_to(unsigned long n)
 	}
 	close(fd);
 	say("udp-to: %lu datagrams", n);
+	return 0;
+}
+
+/* The next datagram leaves @ms from now, if its queue keeps that. */
+static void send_timed(int fd, unsigned long ms)
+{
+	char letter = 'x';
+	struct iovec iov = { &letter, 1 };
+	union {
+		char bytes[CMSG_SPACE(sizeof(uint64_t))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	struct timespec now;
+	uint64_t at_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	at_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + ms * 1000000;
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_TXTIME;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(at_ns));
+	memcpy(CMSG_DATA(cmsg), &at_ns, sizeof(at_ns));
+	if (sendmsg(fd, &msg, 0) != 1)
+		fail("sendmsg");
+}
+
+int run_stamped(unsigned long n)
+{
+	const struct sock_txtime by_clock = { .clockid = CLOCK_MONOTONIC };
+	const char *depart_ms = getenv("DEPART_MS");
+	int in = socket_at(AF_INET, SOCK_DGRAM, 7100);
+	int out = new_socket(AF_INET, SOCK_DGRAM);
+	char letter;
+
+	want_stamps(in);
+	connect_to(out, AF_INET, 7100);
+	if (depart_ms && setsockopt(out, SOL_SOCKET, SO_TXTIME, &by_clock, sizeof(by_clock)))
+		fail("SO_TXTIME");
+	for (unsigned long i = 0; i < n; i++) {
+		if (depart_ms)
+			send_timed(out, strtoul(depart_ms, NULL, 10));
+		else if (send(out, "x", 1, 0) != 1)
+			fail("send");
+		if (recv(in, &letter, 1, 0) != 1)
+			fail("recv");
+	}
+	close(out);
+	close(in);
+	say("stamped: %lu datagrams", n);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "format/calltree.h"
 #include "format/stagefunc.h"
+#include "format/stamps.h"
 
 /* ---- the tables ---- */
 
@@ -54,19 +55,38 @@ const char *stage_name(enum stage stage)
 	return stage_names[stage];
 }
 
+#define FIRST_STAGE 2 /* among the times */
+
 const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name)
 {
-	if (i < STAGE_CNT) {
-		*name = stage_names[i];
-		return &sums->stages[i];
+	/* in the order of a packet's way */
+	const struct {
+		const char *name;
+		const struct hist *hist;
+	} others[] = {
+		{ "card", &sums->beside[STAGES_CARD] },
+		{ "stamp", &sums->beside[STAGES_STAMP] },
+		{ "total", &sums->total },
+		{ "departure", &sums->beside[STAGES_DEPARTURE] },
+		{ "application", &sums->application },
+	};
+	const int stage = i - FIRST_STAGE;
+
+	if (stage >= 0 && stage < STAGE_CNT) {
+		*name = stage_names[stage];
+		return &sums->stages[stage];
 	}
-	*name = i == STAGE_CNT ? "total" : "application";
-	return i == STAGE_CNT ? &sums->total : &sums->application;
+	i = stage < 0 ? i : i - STAGE_CNT;
+	*name = others[i].name;
+	return others[i].hist;
 }
 
 bool stages_has_times(const struct stages_sums *sums, int i)
 {
-	return i <= STAGE_CNT || sums->application.cnt;
+	const char *name;
+
+	return (i >= FIRST_STAGE && i <= FIRST_STAGE + STAGE_CNT) ||
+	       stages_times(sums, i, &name)->cnt;
 }
 
 /* A row of any of the tables. In the text each has its own; a row of the data has the columns of all. */
@@ -228,8 +248,10 @@ struct way {
 		uint64_t spent_ns;  /* there, until then */
 		bool was_seen;      /* in @seen then */
 	} entries[STAGE_CNT];
+	uint64_t beside_ns[STAGES_BESIDE_CNT];
 	uint32_t reader_task;
 	uint32_t reader_depth;
+	uint8_t beside; /* bits of those in beside_ns that are known */
 	uint8_t stage;
 	uint8_t begin;
 	uint8_t level;                             /* of the last function */
@@ -241,12 +263,13 @@ struct way {
 	bool is_freed;   /* unless a call around that has it continues with it */
 	bool is_reading; /* until the reader returns */
 	bool is_done;
-	bool has_start;  /* the start of its first stage is known */
-	bool has_copies; /* which have its times, and go on */
-	bool waits;      /* for other fragments */
-	bool is_merged;  /* they have come */
-	bool is_chosen;  /* by --packet, or that cannot be known */
-	bool is_other;   /* STAGES_OTHER */
+	bool has_start;   /* the start of its first stage is known */
+	bool has_copies;  /* which have its times, and go on */
+	bool waits;       /* for other fragments */
+	bool is_merged;   /* they have come */
+	bool is_chosen;   /* by --packet, or that cannot be known */
+	bool is_other;    /* STAGES_OTHER */
+	bool is_card_off; /* see stages_sums */
 };
 
 /* What an application does with a connection. */
@@ -260,6 +283,7 @@ struct stages {
 	struct calltree *tree;
 	const struct pcapfilter *filter; /* NULL: none */
 	const struct nfg_packet *packet; /* of the row; NULL: not known */
+	uint64_t real_offset_ns;         /* stages_set_clock */
 	struct stages_sums sums;
 	struct way *ways;
 	size_t way_cnt;
@@ -445,6 +469,11 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 		if (known & BIT(i))
 			stages_fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
 	}
+	for (int i = 0; i < STAGES_BESIDE_CNT; i++) {
+		if (way->beside & BIT(i))
+			stages_fail(st, hist_add(&st->sums.beside[i], way->beside_ns[i]));
+	}
+	st->sums.card_off_cnt += way->is_card_off;
 	if ((end == STAGES_READ || end == STAGES_LEFT) && way->has_start)
 		stages_fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
 }
@@ -522,6 +551,51 @@ static void number_way(struct stages *st, struct way *way, uint64_t nr)
 		stages_fail(st, hash_add(&st->numbers, hash_u64(nr), item));
 }
 
+/* ---- time stamps ---- */
+
+/* 0: none */
+static int64_t stamp_of(const struct call *call, const char *name)
+{
+	const struct value *arg = call_arg(call, name);
+
+	return arg && arg->kind == VALUE_INT ? (int64_t)arg->number : 0;
+}
+
+/* A packet is received, and the call is the first with it. */
+static void take_stamps(const struct stages *st, struct way *way, const struct call *call)
+{
+	static const struct {
+		const char *name;
+		enum stages_beside beside;
+	} stamps[] = { { "hwtstamp", STAGES_CARD }, { "tstamp", STAGES_STAMP } };
+
+	for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++) {
+		const enum stages_beside beside = stamps[i].beside;
+		const int64_t stamp = stamp_of(call, stamps[i].name);
+
+		if (stamp_wait(stamp, beside == STAGES_CARD, st->real_offset_ns, call->begin_ns,
+			       &way->beside_ns[beside]))
+			way->beside |= BIT(beside);
+		else if (beside == STAGES_CARD)
+			way->is_card_off = stamp > 0 && st->real_offset_ns;
+	}
+}
+
+/* The packet leaves its queue: a part of the time there was before its time of departure. */
+static void take_departure(const struct stages *st, struct way *way, const struct call *call)
+{
+	const uint64_t since_ns = way->entries[STAGE_QDISC].at_ns;
+	const uint64_t due_ns = way->stage != STAGE_QDISC
+					? 0
+					: stamp_due(stamp_of(call, "tstamp"), st->real_offset_ns,
+						    since_ns, call->begin_ns);
+
+	if (!due_ns)
+		return;
+	way->beside_ns[STAGES_DEPARTURE] += due_ns - since_ns;
+	way->beside |= BIT(STAGES_DEPARTURE);
+}
+
 /* The way for the call's skb, without anything in it; NULL: no memory. */
 static struct way *fresh_way(struct stages *st, const struct call *call)
 {
@@ -558,6 +632,8 @@ static struct way *open_way(struct stages *st, const struct call *call, enum sta
 	way->has_start = begin == STAGES_SENT || begin == STAGES_RECEIVED;
 	if (begin == STAGES_UNCALLED)
 		way->mixed = BIT(STAGE_SOCKET);
+	if (begin == STAGES_RECEIVED)
+		take_stamps(st, way, call);
 	number_way(st, way, st->nr);
 	st->sums.packet_cnt++;
 	st->sums.begin_cnts[begin]++;
@@ -726,6 +802,7 @@ static void step_drive(struct stages *st, const struct calltask *task, const str
 		way->is_away = false;
 	} else if (way && (way->stage <= STAGE_QDISC || (inside && way->stage > STAGE_DRIVER))) {
 		way->is_local = false; /* as the device that it came from may have been */
+		take_departure(st, way, call);
 		enter(way, STAGE_DRIVER, call->begin_ns);
 	} else if (!inside) {
 		way = arrive(st, task, call, STAGES_MIDDLE, STAGE_DRIVER);
@@ -1042,12 +1119,19 @@ int stages_new(struct stages **out, bool lacks_task, const struct pcapfilter *fi
 	return 0;
 }
 
+void stages_set_clock(struct stages *st, uint64_t real_offset_ns)
+{
+	st->real_offset_ns = real_offset_ns;
+}
+
 void stages_free(struct stages *st)
 {
 	if (!st)
 		return;
 	for (int i = 0; i < STAGE_CNT; i++)
 		hist_release(&st->sums.stages[i]);
+	for (int i = 0; i < STAGES_BESIDE_CNT; i++)
+		hist_release(&st->sums.beside[i]);
 	hist_release(&st->sums.total);
 	hist_release(&st->sums.application);
 	calltree_free(st->tree);

@@ -55,11 +55,22 @@ enum stages_end {
 	STAGES_END_CNT,
 };
 
+/* Times that are in no stage alone, from the time stamps of packets. */
+enum stages_beside {
+	STAGES_CARD,      /* received: from the card's stamp to the first function */
+	STAGES_STAMP,     /* the same from the driver's or the kernel's */
+	STAGES_DEPARTURE, /* part of QDISC: until the packet's time of departure */
+	STAGES_BESIDE_CNT,
+};
+
 struct stages_sums {
 	struct hist stages[STAGE_CNT]; /* ns */
 	struct hist total;             /* of packets with known first and last stage */
 	/* ns from the end of a call that read from a connection to the next one that sends on it */
 	struct hist application;
+	struct hist beside[STAGES_BESIDE_CNT];
+	uint64_t
+		card_off_cnt; /* packets with a card's stamp that is of another clock than the system's */
 	uint64_t begin_cnts[STAGES_BEGIN_CNT];
 	uint64_t end_cnts[STAGES_END_CNT][STAGE_CNT]; /* by the last stage */
 	/* times that cannot be separated: the sum of all stages from the first index to the second */
@@ -73,6 +84,9 @@ struct stages_sums {
  */
 int stages_new(struct stages **out, bool lacks_task, const struct pcapfilter *filter);
 void stages_free(struct stages *st);
+
+/* stages_set_clock - @real_offset_ns: from the clock of the next rows to ns since 1970; 0: unknown, as it is at first. */
+void stages_set_clock(struct stages *st, uint64_t real_offset_ns);
 
 /* stages_row - take the next row. Return: 0 or -ENOMEM. */
 int stages_row(struct stages *st, const struct row *row);
@@ -89,11 +103,11 @@ int stages_put(const struct stages_sums *sums, struct tablew *w);
 /* stage_name - "socket", "qdisc", ... */
 const char *stage_name(enum stage stage);
 
-#define STAGES_TIMES_CNT (STAGE_CNT + 2)
+#define STAGES_TIMES_CNT (STAGE_CNT + 2 + STAGES_BESIDE_CNT)
 
 /*
- * stages_times - row @i of the times, from 0 on: each stage, total, application, and what it is called. stages_has_times:
- * whether the row is shown; application is not where it counted nothing.
+ * stages_times - row @i of the times, from 0 on: card, stamp, each stage, total, departure, application, and what it is
+ * called. stages_has_times: whether the row is shown; stages and total always are, others where they counted something.
  */
 const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name);
 bool stages_has_times(const struct stages_sums *sums, int i);

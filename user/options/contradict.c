@@ -157,10 +157,14 @@ static const char *stageopts_contradiction(struct opts *opts)
 {
 	const char *why;
 
+	if (opts->by != BY_STAGE && opts->verb == VERB_LATENCY && opts->shown)
+		return "latency takes --show only with --by stage, as --show stamps";
 	if (opts->by != BY_STAGE)
 		return opts->verb == VERB_LATENCY && opts->follows
 			       ? "latency takes --track only with --by stage"
 			       : NULL;
+	if (opts->shown && (opts->shown->cnt || opts->shown->has_facts[SHOWN_RULES]))
+		return "--by stage shows no members: of --show it takes the word stamps alone";
 	if (opts->latency_funcs.cnt)
 		return "--by stage takes no functions: -T +GLOB adds some";
 	why = live_stage_funcs(opts);

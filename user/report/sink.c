@@ -671,6 +671,8 @@ static void stages_make(struct sink_stages *ss)
 		return;
 	}
 	rowsink_fail(&ss->rows, new_stages(ss, !ss->rows.facts->columns.proc));
+	if (ss->stages)
+		stages_set_clock(ss->stages, ss->rows.facts->real_offset_ns);
 }
 
 static int stages_begin(struct sink *sink, const struct trace_facts *facts)
@@ -718,6 +720,18 @@ static void warn_of_tasks(const struct opts *opts, const struct stages_sums *sum
 	log_hint("run the command beside the trace: queues and softirqs run in any task");
 }
 
+static void warn_of_card(const struct stages_sums *sums)
+{
+	if (!sums->card_off_cnt)
+		return;
+	log_warn(
+		"%" PRIu64
+		" %s by the card, but not within the second before the first function: the card's clock is not the system's",
+		sums->card_off_cnt,
+		plural(sums->card_off_cnt, "packet has a time stamp", "packets have time stamps"));
+	log_hint("phc2sys synchronises them; until then the stage 'card' lacks these packets");
+}
+
 static int put_tables(struct sink_stages *ss)
 {
 	const struct opts *opts = ss->rows.opts;
@@ -740,6 +754,7 @@ static int put_tables(struct sink_stages *ss)
 				"a recording has them with record --preset stages --graph-opts args");
 	}
 	warn_of_tasks(opts, sums);
+	warn_of_card(sums);
 	if (opts->verb == VERB_DIFF)
 		return 0; /* which asks for the sums */
 	return stages_put(sums, &(struct tablew){ .out = &ss->rows.output->buf,
