@@ -342,6 +342,23 @@ test_opens()
 	appears --filter 'retval == 2'
 }
 
+# A recording does not take it, and says so.
+test_unrecorded()
+{
+	make_road
+	attach_xdp xdpgeneric
+	begin netfgraph record -v -T 'counted_* [bpf]' -o rec
+	wait_attached
+	rm -f $bpffs-new
+	bpftool prog load /files/netprogs.bpf.o $bpffs-new type xdp || fail 'cannot load another'
+	id=$(bpftool prog show pinned $bpffs-new | sed -n '1s/:.*//p')
+	sleep 2
+	end_trace
+	rm $bpffs-new
+	cat err
+	expect_line "^netfgraph: 1 BPF program was loaded while this was recorded, and not recorded: 'counted_xdp' \[bpf:$id\]$" err
+}
+
 is_gone()
 {
 	! bpftool prog show id "$1" >/dev/null 2>&1
@@ -402,4 +419,4 @@ test_many()
 	rm -r $bpffs-many-*
 }
 
-run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes -- tables list appears opens many
+run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes -- tables list appears unrecorded opens many
