@@ -3,6 +3,7 @@
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"
+#include "session/plan.h"
 #include "words.h"
 
 static struct func funcs[] = {
@@ -94,3 +95,41 @@ TEST_ONE(a_start_function_must_be_left, CHECK(check_of("-G ip_rcv -g ip_rcv") ==
 	 CHECK(check_of("-G tcp_rcv -N tcp_rcv") == VERDICT_NOTHING),
 	 CHECK(!check_of("-G ip_* -g ip_rcv")), CHECK(!check_of("-G tcp_rcv")),
 	 CHECK(!check_of("-G 'x [bpf]' -N ip_rcv")), CHECK(!check_of("-g ip_rcv")));
+
+/* A function that --filter and --show want counts once, whether it is named or not; a BPF program for neither. */
+TEST(functions_have_programs_of_their_own_for_one_reason)
+{
+	static struct shown_read reads[] = {
+		{ .func_id = 1, .kind = PROTO_DECIMAL },
+		{ .func_id = 2, .kind = PROTO_DECIMAL },
+		{ .func_id = 3, .kind = PROTO_DECIMAL },
+	};
+	static const struct {
+		const char *line;
+		size_t filter_cnt, member_cnt;
+	} rows[] = {
+		{ "--show skb.len", 0, 3 },
+		{ "--filter 'skb.len > 3' --show skb.len", 2, 1 },
+		{ "-G ip_rcv --filter 'skb.len > 3' --show skb.len", 1, 2 },
+		{ "-G udp_sendmsg --filter 'skb.len > 3' --show skb.len", 0, 3 },
+		{ "-g ip_rcv --filter 'skb.len > 3' --show skb.len", 1, 2 },
+		{ "--filter 'skb.len > 3'", 2, 0 },
+	};
+
+	funcs[2].fits_filter = funcs[3].fits_filter = funcs[0].fits_filter = true;
+	funcs[0].prog_id = 7;
+	EACH(row, rows) {
+		struct opts opts = opts_of(row->line);
+
+		in_case("%s", row->line);
+		if (opts.shown) {
+			opts.shown->reads = reads;
+			opts.shown->read_cnt = CNT_OF(reads);
+		}
+		CHECK(plan_filter_cnt(&opts, &functab) == row->filter_cnt);
+		CHECK(plan_member_cnt(&opts, &functab) == row->member_cnt);
+		if (opts.shown)
+			opts.shown->reads = NULL;
+		opts_release(&opts);
+	}
+}

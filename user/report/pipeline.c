@@ -742,13 +742,17 @@ void start_setup_mark(const struct opts *opts, struct values *values, struct eve
 		ev->flags |= EVENT_MARKED;
 }
 
+bool start_setup_is_start(const struct opts *opts, const struct func *func)
+{
+	return !is_shut(opts, func) && pipeline_is_start(opts, func);
+}
+
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)
 {
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < functab->cnt; i++)
-		cnt += !is_shut(opts, &functab->funcs[i]) &&
-		       pipeline_is_start(opts, &functab->funcs[i]);
+		cnt += start_setup_is_start(opts, &functab->funcs[i]);
 	return cnt;
 }
 

@@ -172,7 +172,10 @@ void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *fu
 /* start_setup_mark - of a recording: set EVENT_MARKED at the entry of a call whose packet or socket matches --packet. */
 void start_setup_mark(const struct opts *opts, struct values *values, struct event *ev);
 
-/* start_setup_cnt - how many start functions there are; after start_setup_check_filter. */
+/* start_setup_is_start - whether calls of @func may open the graph; after start_setup_check_filter. */
+bool start_setup_is_start(const struct opts *opts, const struct func *func);
+
+/* start_setup_cnt - how many such functions there are. */
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 
 /*

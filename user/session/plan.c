@@ -37,6 +37,20 @@ static uint32_t cpu_cnt(void)
 	return cnt > 0 ? (uint32_t)cnt : 1;
 }
 
+static bool is_by_filter(const struct opts *opts, const struct func *func)
+{
+	return opts->filter && !func->prog_id && start_setup_is_start(opts, func);
+}
+
+size_t plan_filter_cnt(const struct opts *opts, const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += is_by_filter(opts, &tab->funcs[i]);
+	return cnt;
+}
+
 size_t plan_member_cnt(const struct opts *opts, const struct functab *tab)
 {
 	size_t cnt = 0;
@@ -44,8 +58,7 @@ size_t plan_member_cnt(const struct opts *opts, const struct functab *tab)
 	for (size_t i = 0; opts->shown && i < tab->cnt; i++) {
 		const struct func *func = &tab->funcs[i];
 
-		/* start functions with --filter have programs of their own anyway */
-		cnt += !func->is_extra && !(opts->filter && func->is_start) &&
+		cnt += !func->is_extra && !is_by_filter(opts, func) &&
 		       shown_word_cnt(opts->shown, (uint32_t)i) != 0;
 	}
 	return cnt;

@@ -18,7 +18,12 @@
 struct facts;
 struct functab;
 
-/* plan_member_cnt - the number of functions that have members of --show, after details_funcs has found these. */
+/*
+ * plan_filter_cnt - the number of functions that --filter gives programs of their own where others share them; BPF programs
+ * have these anyway. plan_member_cnt - the same of the others, by --show. Both after start_setup_check_filter and
+ * details_funcs.
+ */
+size_t plan_filter_cnt(const struct opts *opts, const struct functab *tab);
 size_t plan_member_cnt(const struct opts *opts, const struct functab *tab);
 
 /*

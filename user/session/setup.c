@@ -764,7 +764,7 @@ static int check_time(struct session *ses)
 {
 	const struct attach_shares shares =
 		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
-				   start_setup_cnt(ses->opts, &ses->functab));
+				   plan_filter_cnt(ses->opts, &ses->functab));
 	char why[ATTACH_MINUTES_TEXT];
 
 	if (!plan_attach_is_long(ses->opts, &shares, why, sizeof(why)))
@@ -875,7 +875,7 @@ static void tell_earlier(const struct session *ses)
 {
 	const struct attach_shares shares =
 		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
-				   start_setup_cnt(ses->opts, &ses->functab));
+				   plan_filter_cnt(ses->opts, &ses->functab));
 	unsigned int version[2];
 
 	host_kernel_version(version);

@@ -155,7 +155,7 @@ static int shares_for(void *ctx, struct functab *tab, struct attach_shares *shar
 	if (err)
 		return err;
 	attach_plan_warn(plan, want, 0);
-	*shares = attach_plan_shares(plan, want, start_setup_cnt(planner->opts, tab));
+	*shares = attach_plan_shares(plan, want, plan_filter_cnt(planner->opts, tab));
 	if (plan_attach_is_long(planner->opts, shares, why, sizeof(why)))
 		log_warn("a trace attaches this many only with --max-funcs %zu: %s",
 			 shares->func_cnt, why);
