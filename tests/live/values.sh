@@ -272,6 +272,21 @@ test_members_by_mode()
 	expect_count 9 " udp_sendmsg\\($of_sock\\)( \\{|;)\$" out
 }
 
+# Members at the entry, and the result at the exit, of each way to attach, and with a filter.
+test_members_with_results()
+{
+	/bin/ip link set lo up
+	for way in '--attach pair' '--attach multi' '--attach kprobe' '--attach kprobes' "--filter retval>=0"; do
+		# shellcheck disable=SC2086
+		members_of -o out --graph-opts retval $way || continue
+		head -12 out
+		expect_count 9 " ip_send_skb\\(skb.len=92, skb.dev.name=\\(null\\)\\)( \\{|; /\\* ret=0x0 \\*/)\$" out
+		for func in __sys_sendto udp_sendmsg ip_send_skb loopback_xmit; do
+			expect_count 9 " (\\} /\\* $func |$func\\(.*\\); /\\* )ret=0x[0-9a-f]+( \\[[A-Z_]+\\])? \\*/\$" out
+		done
+	done
+}
+
 test_members_recorded()
 {
 	/bin/ip link set lo up
@@ -317,5 +332,5 @@ test_members_of_all_kinds()
 	expect_line "^netfgraph: --show: none of the functions has an argument 'skb'" err
 }
 
-run_tests known_values count packets stack like_the_kernel members members_by_mode members_of_all_kinds -- recorded \
+run_tests known_values count packets stack like_the_kernel members members_by_mode members_with_results members_of_all_kinds -- recorded \
 	members_recorded words pointers tiny_buffer under_load
