@@ -127,14 +127,24 @@ static __always_inline bool take_slots(struct values *vs, __u64 cnt, enum nfg_sl
 	return vs->at != NO_SLOTS;
 }
 
-/* The first arg_cnt of @words. */
-static __always_inline void put_words(struct values *vs, const __u64 *words, enum nfg_slot slot)
+/* From one value's tag to the next one's: one is left less, and it is the next argument. */
+#define TAG_STEP (NFG_VALUE_TAG(0, 1) - 1)
+
+/* The first arg_cnt of @words, which are all values of the record. */
+static __always_inline void put_words(struct values *vs, const __u64 *words, enum nfg_slot by)
 {
-#define PUT_FIELD(i)                              \
-	do {                                      \
-		if (i >= vs->arg_cnt)             \
-			return;                   \
-		put_value(vs, i, words[i], slot); \
+	__u64 tag = NFG_VALUE_TAG((__u64)vs->left, 0);
+	struct nfg_value *slot;
+
+#define PUT_FIELD(i)                                 \
+	do {                                         \
+		if (i >= vs->arg_cnt)                \
+			return;                      \
+		slot = next_slot(vs, by);            \
+		slot->value = words[i];              \
+		*(volatile __u64 *)&slot->tag = tag; \
+		tag += TAG_STEP;                     \
+		vs->at += NFG_REC_BYTES;             \
 	} while (0)
 	PUT_FIELD(0);
 	PUT_FIELD(1);
