@@ -299,7 +299,7 @@ __u32 names_follow SEC(".data");
 static __always_inline bool is_name_wanted(__u32 tid)
 {
 	if (cfg.scope_need & NFG_SCOPE_TASK &&
-	    !(task_scope[tid & (NFG_SCOPE_CNT - 1)] & NFG_SCOPE_TASK))
+	    !(task_scope[tid & (NFG_SCOPE_CNT - 1)] & (NFG_SCOPE_TASK | NFG_SCOPE_INHERIT)))
 		return false;
 	return names_follow && !cfg.sum_up;
 }
@@ -422,7 +422,17 @@ static __always_inline void follow_comm(const struct task_struct *task)
 	if (cfg.by_cpu && !this_cpu()->muted && !has_byte(&task_in_comms, task->pid))
 		set_byte(&task_away, task->pid, false); /* none of its calls is open */
 	set_byte(&task_in_comms, task->pid, is_comm_in_scope(task));
-	set_gate(task->pid, task->tgid);
+}
+
+/* The process that becomes the command is in scope from here on, if it is to be (NFG_SCOPE_INHERIT alone). */
+static __always_inline bool begin_command(const struct task_struct *task)
+{
+	__u8 *scope = &task_scope[(__u32)task->pid & (NFG_SCOPE_CNT - 1)];
+
+	if (*scope != NFG_SCOPE_INHERIT)
+		return false;
+	*scope |= NFG_SCOPE_TASK;
+	return true;
 }
 
 /* exec sets the task's new name before this tracepoint */
@@ -430,11 +440,14 @@ static __always_inline int task_exec(__u64 *ctx)
 {
 	const struct task_struct *task = (void *)ctx[0];
 	__u32 old_tid = ctx[1];
+	bool is_begun = begin_command(task);
 
 	if (cfg.sum_up && (__u32)task->pid != old_tid)
 		rename_stack(old_tid, task->pid);
 	if (cfg.comm_glob_cnt)
 		follow_comm(task);
+	if (is_begun || cfg.comm_glob_cnt)
+		set_gate(task->pid, task->tgid);
 	return 0;
 }
 

@@ -403,7 +403,7 @@ struct nfg_task_seen {
  * programs update (COMM) has a separate byte.
  */
 #define NFG_SCOPE_TASK    0x01 /* named by pid or tid, or the command */
-#define NFG_SCOPE_INHERIT 0x02 /* also processes that it starts (threads are anyway) */
+#define NFG_SCOPE_INHERIT 0x02 /* also processes that it starts; without TASK: from its exec on */
 #define NFG_SCOPE_ALONE   0x04 /* not its threads: named by tid */
 #define NFG_SCOPE_CGROUP  0x08 /* in one of scope_cgroups, or below */
 #define NFG_SCOPE_NETNS   0x10 /* in one of scope_netns */

@@ -44,6 +44,20 @@ test_scope()
 	expect_count_guarded 17 "/\* $dropped \*/\$" out err
 }
 
+# The process that becomes the command wakes us when it closes its files, right before its exec is done.
+test_exec()
+{
+	for _ in 1 2 3; do
+		expect 0 trace netfgraph -e 'sched:sched_wak*' -T __sys_getsockname --graph-opts proc -o out -- workload calls 40 2>err
+		cat err
+		expect_calls 40 0 __sys_getsockname out
+		expect_no_line ' netfgr[a-z]*-[0-9]+ .*/\*' out
+	done
+	expect_line ' workloa[a-z]*-[0-9]+ ' out
+	expect 0 children netfgraph -e 'sched:sched_wak*' -T __sys_getsockname -o out -- sh -c 'workload calls 7; workload calls 5' 2>err
+	expect_calls 12 0 __sys_getsockname out
+}
+
 # In softirqs a namespace's packets decide; loopback's softirqs run in any task.
 test_packets()
 {
@@ -288,4 +302,4 @@ test_unknown()
 	expect_line '^hint: did you mean .*skb:kfree_skb' err
 }
 
-run_tests each_drop scope packets start_functions kernels_text module all -- alone recorded unknown
+run_tests each_drop scope exec packets start_functions kernels_text module all -- alone recorded unknown

@@ -597,7 +597,7 @@ static int configure_scope(const struct bpfobj *obj)
 	const struct nfg_cfg *cfg = &obj->config.cfg;
 	int err = 0;
 
-	if (cfg->comm_glob_cnt || cfg->sum_up) /* other traces need nothing at exec */
+	if (cfg->comm_glob_cnt || cfg->sum_up || obj->config.begins_at_exec)
 		err = configure_copies(skel, PROGS_COPIED_task_exec, NFG_COPY_CNT);
 	if (cfg->by_packet == NFG_BY_PACKET_ANEW && !cfg->scope_packets && !rt_is_kernel()) {
 		bpf_program__set_autoload(skel->progs.start_softirq_entry, true);

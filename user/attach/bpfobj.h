@@ -51,8 +51,9 @@ struct bpfobj_config {
 	bool want_switches;                     /* provide bpfobj.record_switch */
 	bool follows_irqs;                      /* provide bpfobj.irqs */
 	struct rings_ustack ustack;             /* with NFG_WANT_USTACK */
-	bool has_points;   /* provide bpfobj.point; values receives its fields */
-	bool wants_places; /* provide cgroups and network namespaces of tasks */
+	bool has_points;     /* provide bpfobj.point; values receives its fields */
+	bool begins_at_exec; /* tasks may have NFG_SCOPE_INHERIT alone */
+	bool wants_places;   /* provide cgroups and network namespaces of tasks */
 };
 
 /* The templates of one mode. */

@@ -231,7 +231,7 @@ int session_start_command(struct session *ses)
 	say_who_runs(ses->opts);
 	err = child_start(&ses->child);
 	if (!err)
-		return 0;
+		return taskscope_command_runs(ses->scope, (uint32_t)ses->child.pid);
 	/* Ctrl-C may have ended the process that waited to become the command */
 	if (*signals_stop_cnt)
 		return -EINTR;
@@ -694,6 +694,7 @@ static int load_programs(struct session *ses)
 		.buffer_bytes = ses->opts->buffer_bytes,
 		.follows_irqs = follows_irqs(ses),
 		.has_points = ses->points.cnt != 0,
+		.begins_at_exec = taskscope_begins_at_exec(ses->opts),
 	};
 	int err = policy_refuses_ftrace() ? -EPERM : find_preempt_count(ses, &config);
 

@@ -486,7 +486,27 @@ static int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 	}
 	if (command_pid && scopeopts_is_command(opts))
 		taskscope_mark(sc, taskscope_tid(sc, command_pid),
-			       NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+			       taskscope_begins_at_exec(opts) ? NFG_SCOPE_INHERIT
+							      : NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+	return err;
+}
+
+bool taskscope_begins_at_exec(const struct opts *opts)
+{
+	return opts->events.cnt && scopeopts_is_command(opts);
+}
+
+/* The kernel may have skipped the program at exec. */
+int taskscope_command_runs(struct taskscope *sc, uint32_t command_pid)
+{
+	int err;
+
+	if (!taskscope_begins_at_exec(sc->opts))
+		return 0;
+	taskscope_mark(sc, taskscope_tid(sc, command_pid), NFG_SCOPE_TASK | NFG_SCOPE_INHERIT);
+	err = bpfobj_sync(sc->obj);
+	if (err)
+		log_error("cannot trace the command: %s", strerror(-err));
 	return err;
 }
 

@@ -107,6 +107,15 @@ bool taskscope_looks_into_processes(const struct taskscope *sc);
 int taskscope_apply(struct taskscope *sc, struct bpfobj *obj, uint32_t command_pid);
 
 /*
+ * taskscope_begins_at_exec - whether the scope is the command from its exec on: with -e, what interrupts the process that waits to
+ * become it is none of the command's.
+ */
+bool taskscope_begins_at_exec(const struct opts *opts);
+
+/* taskscope_command_runs - its exec was successful. Return: 0 or -errno, already logged. */
+int taskscope_command_runs(struct taskscope *sc, uint32_t command_pid);
+
+/*
  * taskscope_tid_in_proc - the tid of the task with this id in /proc; taskscope_proc_id: the reverse. They differ
  * where we are in a pid namespace other than the first. 0: not known.
  */
