@@ -145,3 +145,10 @@ TEST(glob_matches_all_of_a_name)
 	CHECK(glob_match("tcp_v[46]_rcv", "tcp_v6_rcv") && !glob_match("tcp", "tcp_ack"));
 	CHECK(glob_is_plain("tcp_ack") && !glob_is_plain("tcp_?"));
 }
+
+/* It matches one name, but not itself: to compare the texts would not find it. */
+TEST(a_backslash_is_no_plain_name)
+{
+	CHECK(glob_match("tcp\\_ack", "tcp_ack") && !glob_match("tcp\\_ack", "tcp\\_ack"));
+	CHECK(!glob_is_plain("tcp\\_ack"));
+}

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 /*
  * Strict parsers for typed values: the whole text must be valid, they do not guess, and overflow is an error. Each
@@ -63,13 +62,7 @@ static inline bool cpu_set_list_has(const struct cpu_set_list *set, uint32_t cpu
 /* glob_match - whether all of @name matches the shell pattern @pattern (* ? [a-z]); no case folding. */
 bool glob_match(const char *pattern, const char *name);
 
-/* glob_is_name - whether the pattern matches but one name: itself. */
-static inline bool glob_is_name(const char *pattern)
-{
-	return !strpbrk(pattern, "*?[");
-}
-
-/* glob_is_plain - whether @pattern has no special character, so it matches one name only. */
+/* glob_is_plain - whether @pattern has no special character, a backslash included: it matches one name only, itself. */
 bool glob_is_plain(const char *pattern);
 
 #endif

@@ -445,7 +445,7 @@ static const char *waited_func(const struct opts *opts)
 	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++) {
 		const struct trigger_cond *cond = &opts->when->conds[i];
 
-		if (cond->longer_ns && glob_is_name(cond->pattern))
+		if (cond->longer_ns && glob_is_plain(cond->pattern))
 			return cond->pattern;
 	}
 	return NULL;

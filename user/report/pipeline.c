@@ -327,13 +327,8 @@ uint64_t pipeline_row_cnt(const struct pipeline *pl)
 
 static bool is_listed(const struct str_list *list, const struct func *func)
 {
-	const char *module = func->module.len ? func->module.ptr : NULL;
-
-	for (size_t i = 0; i < list->cnt; i++) {
-		if (funcrule_text_matches(list->items[i], func->name.ptr, module))
-			return true;
-	}
-	return false;
+	return funcrule_list_matches(list, false, func->name.ptr,
+				     func->module.len ? func->module.ptr : NULL);
 }
 
 /*

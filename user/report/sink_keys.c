@@ -50,17 +50,6 @@ static void name_cgroup(void *ctx, uint64_t id, struct text *path, struct text *
 	cgroup_names_get(sk->cgroups, id, path, container);
 }
 
-static bool lists(const struct str_list *list, const char *func, const char *module)
-{
-	for (size_t i = 0; i < list->cnt; i++) {
-		const char *rule = list->items[i];
-
-		if (funcrule_text_matches(rule + (*rule == '+'), func, module))
-			return true;
-	}
-	return false;
-}
-
 /*
  * With -G or --preset, what is asked for are their functions and those of -T: a file has others below them. Live, what
  * is traced was asked for.
@@ -74,8 +63,8 @@ static uint8_t counts_func(void *ctx, struct text func, struct text module)
 
 	snprintf(name, sizeof(name), "%.*s", (int)func.len, func.ptr ? func.ptr : "");
 	snprintf(of, sizeof(of), "%.*s", (int)module.len, module.ptr ? module.ptr : "");
-	if (lists(&opts->trace_funcs, name, *of ? of : NULL) ||
-	    lists(&opts->graph_funcs, name, *of ? of : NULL))
+	if (funcrule_list_matches(&opts->trace_funcs, true, name, *of ? of : NULL) ||
+	    funcrule_list_matches(&opts->graph_funcs, false, name, *of ? of : NULL))
 		return KEYTABLE_EACH;
 	for (size_t i = 0; i < opts->presets.cnt; i++) {
 		const struct preset *preset = preset_find(opts->presets.items[i]);

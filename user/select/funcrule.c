@@ -24,7 +24,7 @@ static int rule_init(struct funcrule *rule, const char *text)
 		*bracket = '\0';
 		rule->module = bracket + 2;
 	}
-	rule->is_exact = glob_is_name(rule->func);
+	rule->is_exact = glob_is_plain(rule->func);
 	return 0;
 }
 
@@ -75,6 +75,18 @@ bool funcrule_text_matches(const char *text, const char *func, const char *modul
 
 	free(rule.func);
 	return matches;
+}
+
+bool funcrule_list_matches(const struct str_list *texts, bool may_add, const char *func,
+			   const char *module)
+{
+	for (size_t i = 0; i < texts->cnt; i++) {
+		const char *rule = texts->items[i];
+
+		if (funcrule_text_matches(rule + (may_add && *rule == '+'), func, module))
+			return true;
+	}
+	return false;
 }
 
 bool funcrules_match(struct funcrules *rules, const char *func, const char *module)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/vec.h"
 #include "trace/functab.h"
 
 /* A rule that names functions: GLOB, or "GLOB [MODULE-GLOB]"; [bpf]: of all BPF programs, [bpf:ID]: of one. */
@@ -28,6 +29,14 @@ bool funcrule_matches(const struct funcrule *rule, const char *func, const char 
 
 /* funcrule_text_matches - the same for a rule as text; false without memory. */
 bool funcrule_text_matches(const char *text, const char *func, const char *module);
+
+/*
+ * funcrule_list_matches - whether one of the rules in @texts matches.
+ *
+ * @may_add: a rule may begin with a +, as those of -T do.
+ */
+bool funcrule_list_matches(const struct str_list *texts, bool may_add, const char *func,
+			   const char *module);
 
 /*
  * funcrules_match - whether one of the rules matches.

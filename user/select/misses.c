@@ -215,7 +215,7 @@ static void hint_absent(const struct miss *miss, const char *near, bool has_modu
 	else if (unloaded_module(miss, module, sizeof(module)))
 		log_hint("it is in the module %s: is that loaded? 'modprobe %s' does it", module,
 			 module);
-	else if (named && !has_module && glob_is_name(named))
+	else if (named && !has_module && glob_is_plain(named))
 		log_hint("nothing in the kernel is of a module %s: is it loaded?", named);
 	else if (*near)
 		log_hint("did you mean %s?", near);

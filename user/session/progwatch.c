@@ -209,10 +209,11 @@ static bool func_found(struct progwatch *pw, const struct bpfprog_func *prog)
 {
 	const struct opts *opts = pw->config.opts;
 	struct functab *tab = pw->config.functab;
+	const struct kbtf_func *func = &prog->func;
 	const char *reason;
 
-	if (!is_listed(&opts->trace_funcs, &prog->func) ||
-	    is_listed(&opts->notrace_funcs, &prog->func))
+	if (!funcrule_list_matches(&opts->trace_funcs, true, func->name, func->module) ||
+	    funcrule_list_matches(&opts->notrace_funcs, false, func->name, func->module))
 		return false;
 	if (tab->cnt == tab->room) {
 		if (pw->follows)
