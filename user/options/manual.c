@@ -908,9 +908,9 @@ const char *manual_topic_name(int i)
 
 bool manual_topic(struct strbuf *out, const char *word)
 {
-	const enum opts_verb verb = opts_verb_of(word);
 	const char *other = foreign_text(FOREIGN_TOPIC, word);
 	const char *topic = other ? other : word;
+	const enum opts_verb verb = opts_verb_of(topic);
 
 	if (verb != VERB_TRACE) {
 		manual_verb(out, verb);

@@ -63,7 +63,7 @@ enum foreign_place {
 	FOREIGN_LIST,      /* a function of list */
 	FOREIGN_FUNCTION,  /* a function of other verbs */
 	FOREIGN_NAME,      /* a name in --filter that no function has */
-	FOREIGN_TOPIC,     /* a topic of help: the text is the name of a topic or option */
+	FOREIGN_TOPIC, /* a topic of help: the text is the name of a topic, preset, verb or option */
 };
 
 /*
