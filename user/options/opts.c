@@ -129,18 +129,29 @@ static int print_topic(struct opts *opts, const char *topic)
 	return pager_page(&text, NULL, topic && !opts->no_pager) ? VERDICT_FAILED : 0;
 }
 
+/* Whether the texts, which may be NULL, differ. */
+static bool is_another(const char *first, const char *second)
+{
+	return !first || !second ? first != second : strcmp(first, second) != 0;
+}
+
 static int opts_apply(struct opts *opts, const struct opt_def *def, const char *text)
 {
+	const size_t i = (size_t)(def - opt_defs);
 	const char *why;
 
 	if (!(def->verbs & 1u << opts->verb))
 		return refuse_misplaced(opts, def, text);
 	if (def->value.type == OPT_PAGE)
 		return print_page(opts, def);
+	if (def->verbs & OPT_ONCE && opts->given[i] && is_another(opts->first_texts[i], text))
+		return refuse_twice(def, opts->first_texts[i], text);
 	why = refuse_option_for(opts, def, text);
 	if (!why)
 		why = optvalue_set(opts, def, text);
-	opts->given[def - opt_defs] = true;
+	if (!opts->given[i])
+		opts->first_texts[i] = text;
+	opts->given[i] = true;
 	return why ? refuse_value(opts, def, text, why) : 0;
 }
 

@@ -65,8 +65,10 @@ enum table_by {
 /* The checked command line. */
 struct opts {
 	enum opts_verb verb;
-	bool given[OPT_CNT_MAX]; /* whether it is on the command line, by index in the table */
-	struct config *config;   /* NULL: no configuration files; texts of options point into it */
+	bool given[OPT_CNT_MAX]; /* whether it is on the command line, by index in the table ... */
+	const char *
+		first_texts[OPT_CNT_MAX]; /* ... and its first value, borrowed; NULL: it has none */
+	struct config *config; /* NULL: no configuration files; texts of options point into it */
 	bool no_config;
 	bool print_config;
 	bool parses_only; /* --parse-only: only check the command line */

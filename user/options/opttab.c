@@ -584,7 +584,8 @@ const struct opt_def opt_defs[] = {
 	  "Show tracepoints of the kernel between the calls, as comments at their place in the graph: skb:kfree_skb, "
 	  "'tcp:*', sched_switch; repeatable. Each is SYSTEM:NAME, or NAME alone. They are in scope as calls are. "
 	  "'list -e' shows which there are, with their fields. With report: only these. With profile --by: count them, too." },
-	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet), SELECTS,
+	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet),
+	  SELECTS | OPT_ONCE,
 	  "'tcp port 443', 'udp dst port 53 and host 10.0.0.7': print the graph only for packets that match, in tcpdump syntax "
 	  "(pcap-filter(7); netfgraph help filter has more). A graph starts at the first traced function (with -G or --preset, the first start function) that "
 	  "has such a packet or its socket as an argument. The filter runs in the kernel; nothing is recorded for "
@@ -607,7 +608,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "errors-only", NULL, FLAG(errors_only), SELECTS,
 	  "Print only calls of start functions that returned an error (an integer from -4095 to -1), each with "
 	  "everything it called, in the order in which they returned." },
-	{ 0, "filter", "EXPRESSION", APPLY(filter, struct filter *, apply_filter), SELECTS,
+	{ 0, "filter", "EXPRESSION", APPLY(filter, struct filter *, apply_filter),
+	  SELECTS | OPT_ONCE,
 	  "Print only calls that match, each with everything it called, in the order in which they returned. It "
 	  "tests calls of start functions (-G, --preset; without these, of the traced functions that have what "
 	  "EXPRESSION names). EXPRESSION compares retval or an argument, by its name in the kernel, or a member behind "
@@ -716,7 +718,7 @@ const struct opt_def opt_defs[] = {
 	  "Without it, so is any file and standard input that is no recording, but no named pipe." },
 	{ 0, "follow", NULL, FLAG(input_is_followed), OF(VERB_REPORT),
 	  "With report: FILE is still being recorded; wait for more." },
-	{ 0, "input", "FILE", TEXT(input_path), SUMS,
+	{ 0, "input", "FILE", TEXT(input_path), SUMS | OPT_ONCE,
 	  "With profile and latency: read this recording instead of tracing now." },
 	{ 0, "by", "WHAT", APPLY_NAME(by, int, apply_by, by_at), SUMS | OF(VERB_DIFF),
 	  "With profile: a row for each reason (of drops, with the place that drops), flow (the two ends of a packet or a "
@@ -730,10 +732,10 @@ const struct opt_def opt_defs[] = {
 	  "Sort the functions of a table by this column: with profile and latency by " PROFILE_SORT_NAMES
 	  "; with info by count or name; with diff by the change of any of these but net and net-self. "
 	  "Default: total; of profile --by count; of latency name; of info count." },
-	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS,
+	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS | OPT_ONCE,
 	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
 	  "calls; with GLOB, only of the functions that match, which are then the only ones in the table." },
-	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS,
+	{ 0, "callees", "[=GLOB]", APPLY(has_callees, bool, apply_callees), SUMS | OPT_ONCE,
 	  "The same for the traced functions that each function, or with GLOB each that matches, called directly." },
 	{ 0, "rows", "N", NUMBER(profile_rows, 1, FUNCS_MAX),
 	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF) | OF(VERB_EXPLAIN),
@@ -771,7 +773,8 @@ const struct opt_def opt_defs[] = {
 	{ 0, "ring", "SIZE", SIZE(ring_bytes, RING_MIN_BYTES, 0), OF(VERB_RECORD),
 	  "Be a flight recorder: keep the newest part of the trace in SIZE of memory, for example 64M, and write a "
 	  "recording only when a --when condition is true. -o names a directory, which is created if missing." },
-	{ 0, "when", "CONDITION", APPLY(when, struct trigger_rule *, apply_when), OF(VERB_RECORD),
+	{ 0, "when", "CONDITION", APPLY(when, struct trigger_rule *, apply_when),
+	  OF(VERB_RECORD) | OPT_ONCE,
 	  "With --ring: make a recording when a call takes longer ('tcp_v4_connect > 1s', whether or not it has "
 	  "returned), a function is called more often ('__tcp_retransmit_skb > 50/s', '*' and '?' match), more packets are "
 	  "dropped ('drops > 100/s') or more events are lost ('losses > 1000/s'). Parentheses take only calls whose arguments, "

@@ -41,6 +41,8 @@ struct opt_value {
 
 /* Not applicable to files (--input, or report). */
 #define OPT_LIVE_ONLY (1u << 31)
+/* What it says first must not be forgotten for what it says later: another value is refused. */
+#define OPT_ONCE (1u << 30)
 
 /* One option. Parsing, --help and the manual page all use this table. */
 struct opt_def {
@@ -48,7 +50,7 @@ struct opt_def {
 	const char *name;
 	const char *arg; /* name of its value; NULL: takes none; "[=...]": optional value */
 	struct opt_value value;
-	uint32_t verbs;   /* one bit for each enum opts_verb that takes it, and OPT_LIVE_ONLY */
+	uint32_t verbs; /* one bit for each enum opts_verb that takes it, OPT_LIVE_ONLY, OPT_ONCE */
 	const char *help; /* NULL: not in --help and the manual page */
 };
 

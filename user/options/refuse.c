@@ -580,6 +580,41 @@ int refuse_value(const struct opts *opts, const struct opt_def *def, const char 
 	return opts->host_lacks ? VERDICT_FAILED : VERDICT_USAGE;
 }
 
+/* Longer values are not repeated in a hint. */
+#define JOINED_MAX 60
+
+/* The hint: both values of an option as one. */
+static void hint_join(const char *option, const char *first, const char *second)
+{
+	const bool is_long = strlen(first) > JOINED_MAX || strlen(second) > JOINED_MAX;
+
+	first = is_long ? "A" : first;
+	second = is_long ? "B" : second;
+	if (!strcmp(option, "packet"))
+		log_hint(
+			"--packet '(%s) and (%s)' takes packets that match both, with 'or' those that match either",
+			first, second);
+	else if (!strcmp(option, "filter"))
+		log_hint(
+			"--filter '(%s) && (%s)' takes calls that match both, with '||' those that match either",
+			first, second);
+	else if (!strcmp(option, "when"))
+		log_hint("--when '%s || %s' waits for either", first, second);
+	else
+		log_hint("leave one of them out");
+}
+
+int refuse_twice(const struct opt_def *def, const char *first, const char *second)
+{
+	if (!first || !second)
+		log_error("--%s is given twice, once without a value", def->name);
+	else
+		log_error("--%s takes one value, and '%s' and '%s' are two", def->name, first,
+			  second);
+	hint_join(def->name, first ? first : "", second ? second : "");
+	return VERDICT_USAGE;
+}
+
 /* ---- the command line as a whole ---- */
 
 /* The first option that @why names; NULL: none. */

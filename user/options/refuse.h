@@ -34,6 +34,9 @@ int refuse_excess(const struct opt_def *def, const char *value);
 int refuse_value(const struct opts *opts, const struct opt_def *def, const char *text,
 		 const char *why);
 
+/* refuse_twice - report that an option has another value than before, and how to have both. The texts may be NULL. */
+int refuse_twice(const struct opt_def *def, const char *first, const char *second);
+
 /* refuse_together - report options that exclude or need each other; @why names them. */
 int refuse_together(const struct opts *opts, const char *why);
 
