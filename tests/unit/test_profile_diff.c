@@ -149,6 +149,70 @@ TEST(what_is_beyond_the_usual_change_is_named)
 	free(text);
 }
 
+#define WORK_CALLS 40
+
+/*
+ * A start function of a millisecond a call, and nine of some microseconds in it, which scatter by a third. @shift: by how many us the
+ * calls of f3 take longer; @f5_cnt: calls of f5.
+ */
+static struct profile *some_work(unsigned int seed, uint64_t shift_us, int f5_cnt)
+{
+	static const char *const names[] = { "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9" };
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 0;
+
+	for (int i = 0; i < WORK_CALLS; i++) {
+		const struct row row = call_row(ROW_LEAF, 0, at_ns += 2000000, 1000000, "start");
+
+		CHECK(!profile_row(p, &row));
+	}
+	for (int f = 0; f < 9; f++) {
+		for (int i = 0; i < (f == 4 ? f5_cnt : WORK_CALLS); i++) {
+			struct row row;
+
+			seed = seed * 1103515245 + 12345;
+			row = call_row(ROW_LEAF, 0, at_ns += 10000,
+				       3000 + (seed >> 16) % 2000 + (f == 2 ? shift_us * 1000 : 0),
+				       names[f]);
+			CHECK(!profile_row(p, &row));
+		}
+	}
+	return p;
+}
+
+static void check_beyond(struct profile *a, struct profile *b, const char *want)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_TOTAL };
+	char *text;
+	char *at;
+
+	finish_sides(&diff, a, b);
+	text = text_of(&diff);
+	at = strstr(text, "beyond that: ");
+	CHECK(at);
+	at[strcspn(at, "\n")] = '\0';
+	CHECK_STR(at, want);
+	free(text);
+	free_profiles();
+}
+
+/* Some microseconds of many milliseconds are nothing, unless they cannot come by chance. */
+TEST(what_is_little_and_may_be_chance_is_not_named)
+{
+	for (unsigned int seed = 1; seed <= 40; seed++)
+		check_beyond(some_work(seed, 0, 40), some_work(seed + 1000, 0, 40),
+			     "beyond that: nothing");
+	/* half as long again: less than 1 % of all time */
+	check_beyond(some_work(1, 0, 40), some_work(2, 2, 40), "beyond that: nothing");
+	check_beyond(some_work(1, 0, 40), some_work(2, 0, 52), "beyond that: nothing");
+	/* the double is no chance, nor is so much more often; much of all time is named anyhow */
+	check_beyond(some_work(1, 0, 40), some_work(1, 8, 40), "beyond that: f3 (P50 +212.7 %)");
+	check_beyond(some_work(1, 0, 40), some_work(1, 0, 120),
+		     "beyond that: f5 (120 calls for 40, P50 -6.7 %)");
+	check_beyond(some_work(1, 0, 40), some_work(1, 900, 40),
+		     "beyond that: f3 (P50 +23671.2 %)");
+}
+
 TEST(functions_and_calls_that_differ)
 {
 	struct profile_diff diff = { .sort = PROFILE_BY_NAME };

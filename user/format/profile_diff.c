@@ -59,6 +59,7 @@ struct diff_rows {
 	size_t edge_cnt;
 	struct inside moved; /* call_cnt 0: none */
 	struct usual usual_p50;
+	double self_ns; /* of all functions, both sides */
 };
 
 /* What no other table has. */
@@ -532,7 +533,10 @@ static void find_few(struct func_pair *pair)
 #define USUAL_CALLS 20 /* whose functions have so many calls in each file */
 #define USUAL_TIMES \
 	3 /* beyond is what is farther off than so many times the distance between the quarters, */
-#define USUAL_LEAST 0.25 /* and at least so far */
+#define USUAL_LEAST 0.25 /* and at least so far, */
+#define BEYOND_PART 0.01 /* if it is such a part of all time, or */
+#define CLEAR_TIMES 2    /* by so many times, */
+#define NOISE_TIMES 3    /* of numbers of calls so many standard deviations */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -577,14 +581,66 @@ static int find_usual(struct usual *usual, const struct diff_rows *rows, bool is
 	return 0;
 }
 
-static bool is_beyond(const struct usual *usual, const struct func_pair *pair, bool is_cnt)
+/* A change as how many times A's number B has. */
+static double factor_of(double change)
+{
+	return change < 0 ? 1 / (1 - change) : 1 + change;
+}
+
+static bool is_unusual(const struct usual *usual, double change)
 {
 	const double between = USUAL_TIMES * (usual->high - usual->low);
 	const double off = between > USUAL_LEAST ? between : USUAL_LEAST;
+
+	return change < usual->low - off || change > usual->high + off;
+}
+
+/* @a, @b: the number of each side, A's already by the usual factor. */
+static bool is_much(const struct diff_rows *rows, const struct func_pair *pair, bool is_cnt,
+		    double a, double b)
+{
+	const struct profile_func *f = pair->f;
+	const uint64_t each = is_cnt ? f[0].p50_ns + f[1].p50_ns : f[0].call_cnt + f[1].call_cnt;
+
+	return fabs(b - a) * (double)each >= BEYOND_PART * rows->self_ns;
+}
+
+/* Whether chance does not explain that the numbers of calls differ. @factor: the usual one, by which @a is multiplied. */
+static bool are_clearly_more(double a, double b, double factor)
+{
+	return (b - a) * (b - a) > NOISE_TIMES * NOISE_TIMES * (a * factor + b);
+}
+
+/* Whether the middle half of the calls took another time on each side. */
+static bool are_apart(const struct func_pair *pair, double factor)
+{
+	const struct hist *a = pair->hist[0];
+	const struct hist *b = pair->hist[1];
+
+	return !a || !b ||
+	       (double)hist_percentile(a, 75) * factor < (double)hist_percentile(b, 25) ||
+	       (double)hist_percentile(a, 25) * factor > (double)hist_percentile(b, 75);
+}
+
+/* Whether a small change is none that two recordings of the same work have, too. */
+static bool is_clear(const struct func_pair *pair, bool is_cnt, double a, double b, double factor)
+{
+	if (is_cnt)
+		return are_clearly_more(a, b, factor);
+	return (b >= CLEAR_TIMES * a || a >= CLEAR_TIMES * b) && are_apart(pair, factor);
+}
+
+static bool is_beyond(const struct diff_rows *rows, const struct usual *usual,
+		      const struct func_pair *pair, bool is_cnt)
+{
+	const struct profile_func *f = pair->f;
+	const double factor = factor_of((usual->low + usual->high) / 2);
+	const double a = factor * (double)(is_cnt ? f[0].call_cnt : f[0].p50_ns);
+	const double b = (double)(is_cnt ? f[1].call_cnt : f[1].p50_ns);
 	double change;
 
-	return usual->func_cnt && change_of(pair, is_cnt, &change) &&
-	       (change < usual->low - off || change > usual->high + off);
+	return usual->func_cnt && change_of(pair, is_cnt, &change) && is_unusual(usual, change) &&
+	       (is_much(rows, pair, is_cnt, a, b) || is_clear(pair, is_cnt, a, b, factor));
 }
 
 static int find_beyond(struct diff_rows *rows)
@@ -594,16 +650,20 @@ static int find_beyond(struct diff_rows *rows)
 
 	if (!err)
 		err = find_usual(&usual_cnt, rows, true);
+	for (size_t i = 0; i < rows->func_cnt; i++)
+		rows->self_ns +=
+			(double)rows->funcs[i].f[0].self_ns + (double)rows->funcs[i].f[1].self_ns;
 	for (size_t i = 0; !err && i < rows->func_cnt; i++)
-		rows->funcs[i].is_beyond = is_beyond(&rows->usual_p50, &rows->funcs[i], false) ||
-					   is_beyond(&usual_cnt, &rows->funcs[i], true);
+		rows->funcs[i].is_beyond =
+			is_beyond(rows, &rows->usual_p50, &rows->funcs[i], false) ||
+			is_beyond(rows, &usual_cnt, &rows->funcs[i], true);
 	return err;
 }
 
 /* In percent of A. */
 static double usual_percent(double change)
 {
-	return change < 0 ? (1 / (1 - change) - 1) * 100 : change * 100;
+	return (factor_of(change) - 1) * 100;
 }
 
 /* ---- the compared files ---- */
