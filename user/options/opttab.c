@@ -665,8 +665,9 @@ const struct opt_def opt_defs[] = {
 	  "(veth, bridge, NAT, card), by the addresses that its network namespace has at the start: like --packet 'host "
 	  "ADDRESS' --track. --packet narrows it. Takes CAP_SYS_ADMIN." },
 	{ 0, "comm", "GLOB", TEXTS(comms), SELECTS,
-	  "Trace tasks whose names match; repeatable. A name that exec gives counts at once; one that a "
-	  "task gives itself while the trace runs does not. The kernel "
+	  "Trace tasks whose names match; repeatable. Each thread has a name of its own, which need not be that of its "
+	  "process (ps -L). A name that exec gives counts at once; one that a "
+	  "thread gives itself while the trace runs does not (in a report it does, from then on). The kernel "
 	  "keeps 15 bytes of a name; a longer one without wildcards matches by these. Options of different "
 	  "kinds (-p and --tid; --cgroup, --container and --pod; --netns; --comm) narrow each other." },
 	{ 0, "user", "NAME", TEXT(user), RECORDS,
