@@ -943,11 +943,20 @@ bool manual_topic(struct strbuf *out, const char *word)
 #define SEARCH_LETTERS 3
 #define SEARCH_INDENT  34
 
-/* Where a word of @text begins with the one that is searched for; NULL: nowhere. */
-static const char *word_in(const char *text, const char *word)
+/* What is searched for. */
+struct search {
+	const char *word;
+	bool is_whole; /* not the beginning of a longer word */
+};
+
+/* Where @text has the word; NULL: nowhere. */
+static const char *word_in(const char *text, const struct search *search)
 {
-	for (const char *at = text; (at = strcasestr(at, word)); at++) {
-		if (at == text || !isalnum((unsigned char)at[-1]))
+	const size_t len = strlen(search->word);
+
+	for (const char *at = text; (at = strcasestr(at, search->word)); at++) {
+		if ((at == text || !isalnum((unsigned char)at[-1])) &&
+		    !(search->is_whole && isalnum((unsigned char)at[len])))
 			return at;
 	}
 	return NULL;
@@ -987,13 +996,13 @@ static void found(struct strbuf *out, const char *command, const char *text, con
 }
 
 /* Append the line of what is called @name, if its name or text has the word. */
-static bool search_one(struct strbuf *out, const char *word, const char *before, const char *name,
-		       const char *text)
+static bool search_one(struct strbuf *out, const struct search *search, const char *before,
+		       const char *name, const char *text)
 {
-	const char *at = word_in(text, word);
+	const char *at = word_in(text, search);
 	char command[64];
 
-	if (!at && word_in(name, word))
+	if (!at && word_in(name, search))
 		at = text;
 	if (!at)
 		return false;
@@ -1002,46 +1011,61 @@ static bool search_one(struct strbuf *out, const char *word, const char *before,
 	return true;
 }
 
-static size_t search_all(struct strbuf *out, const char *word)
+static size_t search_all(struct strbuf *out, const struct search *search)
 {
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(man_topics); i++)
-		cnt += search_one(out, word, "help ", man_topics[i].name, man_topics[i].title);
+		cnt += search_one(out, search, "help ", man_topics[i].name, man_topics[i].title);
 	for (size_t i = 0; i < preset_def_cnt; i++) {
 		const struct preset *preset = &preset_defs[i];
 
-		cnt += search_one(out, word, "help ", preset->name, preset->help) ||
-		       search_one(out, word, "help ", preset->name, preset->starts);
+		cnt += search_one(out, search, "help ", preset->name, preset->help) ||
+		       search_one(out, search, "help ", preset->name, preset->starts);
 	}
 	for (size_t i = 0; i < man_verb_cnt; i++)
 		cnt += man_verbs[i].examples[0] &&
-		       search_one(out, word, "help ", man_verbs[i].name, man_verbs[i].what);
+		       search_one(out, search, "help ", man_verbs[i].name, man_verbs[i].what);
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		cnt += opt_defs[i].help &&
-		       search_one(out, word, "help --", opt_defs[i].name, opt_defs[i].help);
+		       search_one(out, search, "help --", opt_defs[i].name, opt_defs[i].help);
 	for (size_t i = 0; i < graph_opt_def_cnt; i++)
-		cnt += search_one(out, word, "--graph-opts ", graph_opt_defs[i].name,
+		cnt += search_one(out, search, "--graph-opts ", graph_opt_defs[i].name,
 				  graph_opt_defs[i].help);
 	return cnt;
 }
 
-bool manual_search(struct strbuf *out, const char *word)
+/* Search for the word, or else for that of which it is the plural. Return: whether there is one; if not, @out is empty. */
+static bool search_stem(struct strbuf *out, const char *word, bool is_whole)
 {
 	char stem[32];
+	const struct search search = { stem, is_whole };
 	size_t len = strlen(word);
 
 	if (len < SEARCH_LETTERS || len >= sizeof(stem) || !isalnum((unsigned char)*word))
 		return false;
 	memcpy(stem, word, len + 1);
-	strbuf_printf(out, "'%s' is in:\n", word);
-	if (search_all(out, stem))
-		return true;
-	/* reasons: one of them is a reason */
-	if (stem[len - 1] != 's' || len == SEARCH_LETTERS)
-		return false;
-	stem[len - 1] = '\0';
-	strbuf_reset(out);
-	strbuf_printf(out, "'%s' is in:\n", stem);
-	return search_all(out, stem);
+	for (;; stem[--len] = '\0') {
+		strbuf_printf(out, "'%s' is in:\n", stem);
+		if (search_all(out, &search))
+			return true;
+		strbuf_reset(out);
+		/* reasons: one of them is a reason */
+		if (stem[len - 1] != 's' || len == SEARCH_LETTERS || word[len])
+			return false;
+	}
+}
+
+bool manual_search(struct strbuf *out, const char *word)
+{
+	return search_stem(out, word, false);
+}
+
+bool manual_has_word(const char *word)
+{
+	struct strbuf out = { 0 };
+	const bool has = search_stem(&out, word, true);
+
+	strbuf_release(&out);
+	return has;
 }

@@ -26,9 +26,12 @@ bool manual_topic(struct strbuf *out, const char *topic);
  * manual_search - the output of help WORD that is no topic: a line for each topic, preset, verb, option and column with such
  * a word, with the command that shows it.
  *
- * Return: whether there is one; if not, @out has no lines to print.
+ * Return: whether there is one; if not, @out is empty.
  */
 bool manual_search(struct strbuf *out, const char *word);
+
+/* manual_has_word - whether manual_search finds @word as a whole word: it is not mistyped. */
+bool manual_has_word(const char *word);
 
 /* manual_option - the text of the option called @name, a long name or a letter, of @len bytes. Return: whether there is one. */
 bool manual_option(struct strbuf *out, const char *name, size_t len);

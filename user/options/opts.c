@@ -121,7 +121,8 @@ static int print_topic(struct opts *opts, const char *topic)
 	if (!topic) {
 		manual_help(&text);
 	} else if (!manual_topic(&text, topic) &&
-		   (refuse_topic_is_near(topic) || !manual_search(&text, topic))) {
+		   ((refuse_topic_is_near(topic) && !manual_has_word(topic)) ||
+		    !manual_search(&text, topic))) {
 		strbuf_release(&text);
 		return refuse_topic(topic);
 	}
