@@ -261,30 +261,63 @@ test_background_takes_as_said()
 	fail "$told, the third time"
 }
 
-# Before 7.0 each function that is detached holds up those that are attached meanwhile.
+earlier='an earlier netfgraph still detaches its functions, which takes about [0-9]+ s more; attaching takes longer until then'
+
+# as_said WHAT SAID_MS TOOK_MS: right within a factor of two and a second.
+as_said()
+{
+	echo "$1: said $2 ms, took $3 ms" | tee -a /out/beside.txt
+	[ "$2" -le $(($3 * 2 + 1000)) ] && [ "$3" -le $(($2 * 2 + 1000)) ]
+}
+
+# beside_earlier FUNCS: trace so many while an earlier trace detaches. Both lines are there; \$told is what was said wrong.
+beside_earlier()
+{
+	funcs=$1
+	set -f
+	# shellcheck disable=SC2086
+	set -- $many --max-funcs "$funcs" --attach pair
+	set +f
+	rm -f out2
+	netfgraph list --plan "$@" >plan
+	cat plan
+	expect_line "^            $earlier\$" plan
+	expect_line '^start       [0-9.]+ s estimated until tracing begins' plan
+	begun=$(now)
+	begin netfgraph -v -o out2 --max-overhead 100 "$@"
+	wait_armed out2
+	took=$(($(now) - begun))
+	end_trace
+	expect_line "^netfgraph: $earlier\$" err
+	as_said "plan of $funcs" "$(sed -n 's/^start  *\([0-9.]*\) s .*/\1/p' plan | awk '{ print int($1 * 1000) }')" $took ||
+		told="$told, the plan"
+	attaching=$(sed -n 's/^netfgraph: attaching [0-9]* functions takes about \([0-9]*\) s$/\1/p' err)
+	attached=$(sed -n 's/^netfgraph: attached [0-9]* functions in \([0-9]*\) ms.*/\1/p' err)
+	[ -z "$attaching" ] || as_said "attaching $funcs" "${attaching}000" "$attached" || told="$told, the trace"
+}
+
+# Before 7.0 each function that is detached holds up those that are attached meanwhile. Who attaches is told, always, and all
+# forecasts have it. A host that gets busy or idle meanwhile makes them wrong: up to three tries.
 test_attaching_beside_detaching()
 {
-	rm -f /run/netfgraph-background # it is told once a day
-	set -f
-	# shellcheck disable=SC2086
-	begin_trace $many --max-funcs 100 --max-overhead 100 --attach pair
-	set +f
-	end_trace
-	said=$(sed -n 's/.* in the background (process [0-9]*, about \([0-9]*\) s).*/\1/p' err)
-	[ "${said:-0}" -ge 8 ] || skip 'this kernel detaches 100 functions in less than 8 s'
-	netfgraph list --plan -T tcp_v4_rcv >plan
-	cat plan
-	expect_line '^            an earlier netfgraph still detaches its functions, so attaching takes longer$' plan
-	set -f
-	# shellcheck disable=SC2086
-	netfgraph -o out2 $many --max-funcs 100 --max-overhead 100 --attach pair -- true 2>err2
-	status=$?
-	set +f
-	cat err2
-	[ $status -eq 0 ] || fail "exit status $status"
-	expect_line '^netfgraph: an earlier netfgraph still detaches its functions, so attaching takes longer$' err2
-	expect_line '^netfgraph: attaching 100 functions takes about [0-9]+ s$' err2
-	wait_for 120 is_gone || fail 'still attached after two minutes'
+	told=''
+	for try in 1 2 3; do
+		again $try "wrong was$told"
+		told=''
+		rm -f /run/netfgraph-background # it is told once a day
+		set -f
+		# shellcheck disable=SC2086
+		begin_trace $many --max-funcs 150 --max-overhead 100 --attach pair
+		set +f
+		end_trace
+		said=$(sed -n 's/.* in the background (process [0-9]*, about \([0-9]*\) s).*/\1/p' err)
+		[ "${said:-0}" -ge 8 ] || skip 'this kernel detaches 150 functions in less than 8 s'
+		beside_earlier 40
+		beside_earlier 2
+		wait_for 120 is_gone || fail 'still attached after two minutes'
+		[ -n "$told" ] || break
+	done
+	[ -z "$told" ] || fail "wrong was$told, the third time"
 	netfgraph list --plan -T tcp_v4_rcv >plan
 	expect_count 0 'earlier netfgraph' plan
 }

@@ -257,6 +257,7 @@ test_begun_recording()
 # One line, also where the rows go elsewhere, and not with -q.
 test_begun_line()
 {
+	wait_for 120 is_quiet # what a test before this one traced may still be detaching, and that is said, too
 	begin netfgraph -T __sys_getsockname >shown
 	wait_for 60 grep -q '^netfgraph: tracing 1 function$' err || fail 'it is not said'
 	workload calls 40

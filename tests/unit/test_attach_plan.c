@@ -277,18 +277,61 @@ TEST(programs_are_in_the_bill)
 }
 
 /* Where a link for both ends is not to be had, two links are, as long as the kernel counts what it keeps from them. */
+static uint64_t long_sec(size_t done_cnt, size_t cnt, uint64_t took_ns)
+{
+	return attach_long_sec(
+		&(struct attach_pace){ .cnt = cnt, .done_cnt = done_cnt, .took_ns = took_ns });
+}
+
 TEST(long_attaching_is_foretold)
 {
 	const uint64_t s = 1000000000;
 
-	CHECK(!attach_long_sec(0, 1000, s / 2)); /* too early */
-	CHECK(!attach_long_sec(20, 1000, s / 2));
-	CHECK(attach_long_sec(20, 1000, s) == 50);
-	CHECK(!attach_long_sec(200, 1000, s)); /* five seconds */
-	CHECK(attach_long_sec(100, 655, s * 11 / 4) == 18);
+	CHECK(!long_sec(0, 1000, s / 2)); /* too early */
+	CHECK(!long_sec(20, 1000, s / 2));
+	CHECK(!long_sec(4, 150, s)); /* these may be slow ones */
+	CHECK(long_sec(4, 150, 3 * s) == 113);
+	CHECK(long_sec(20, 1000, s) == 50);
+	CHECK(!long_sec(200, 1000, s)); /* five seconds */
+	CHECK(long_sec(100, 655, s * 11 / 4) == 18);
 	/* a slow one at the end */
-	CHECK(attach_long_sec(655, 655, s * 7) == 7);
-	CHECK(attach_long_sec(0, 655, s * 7) == 7);
+	CHECK(long_sec(655, 655, s * 7) == 7);
+	CHECK(long_sec(0, 655, s * 7) == 7);
+}
+
+/* Of 6.1, where a function alone takes 40 ms, and a link waits for one of the other's functions: 143 ms. */
+static uint64_t held_up_sec(size_t done_cnt, size_t cnt, uint64_t took_ms, uint64_t others_ms,
+			    uint64_t least_ms)
+{
+	static const unsigned int v6_1[] = { 6, 1 };
+
+	return attach_long_sec(&(struct attach_pace){
+		.cnt = cnt,
+		.done_cnt = done_cnt,
+		.took_ns = took_ms * 1000000,
+		.is_held_up = true,
+		.others_ns = others_ms * 1000000,
+		.least_ns = least_ms * 1000000,
+		.cost = attach_cost(ATTACH_PAIR, &arch_x86_64, v6_1),
+		.held_up_ns = 286000000,
+	});
+}
+
+TEST(attaching_beside_another_that_detaches_is_foretold)
+{
+	/* 10 functions in 2.2 s; the other goes on for longer than all of this, ... */
+	CHECK(held_up_sec(10, 40, 2200, 30000, 130) == 10);
+	/* ... or is soon through: then what is left takes what it takes alone, on this host */
+	CHECK(held_up_sec(10, 300, 2200, 2000, 130) == 16);
+	CHECK(held_up_sec(10, 1000, 2200, 2000, 5) == 9);
+	/* it has ended just now */
+	CHECK(held_up_sec(20, 300, 5000, 0, 45) == 16);
+	/* the first one takes long; the second will not */
+	CHECK(!held_up_sec(1, 2, 3500, 20000, 3500));
+	CHECK(held_up_sec(1, 2, 6000, 20000, 6000) == 8);
+	/* a host with grace periods of a second */
+	CHECK(held_up_sec(3, 40, 6000, 100000, 1500) == 49);
+	CHECK(held_up_sec(30, 40, 60000, 100000, 1500) == 78);
 }
 
 TEST(kprobes_take_what_kprobe_cannot)

@@ -3,12 +3,14 @@
  * everywhere.
  */
 #include "attach/detach.h"
+#include "attach/detaching.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -179,34 +181,166 @@ static int slow_to_close(int peers[2])
 	return fd;
 }
 
+static char seen_dir[] = "/tmp/nfg-test.XXXXXX";
+static char seen_path[64];
+
+static void seen_begin(void)
+{
+	CHECK(mkdtemp(seen_dir));
+	snprintf(seen_path, sizeof(seen_path), "%s/detaching", seen_dir);
+}
+
+static void seen_end(void)
+{
+	CHECK(!unlink(seen_path) && !rmdir(seen_dir));
+	strcpy(seen_dir, "/tmp/nfg-test.XXXXXX");
+}
+
+static bool are_seen(void)
+{
+	return detaching_others(seen_path, NULL).are_any;
+}
+
+static void detach_seen(uint64_t expected_ns, const volatile int *stops)
+{
+	detach_all(&links, &progs,
+		   &(struct detach_config){ .func_cnt = 1,
+					    .expected_ns = expected_ns,
+					    .stop_cnt = stops,
+					    .seen_path = seen_path });
+}
+
 TEST(others_see_that_it_detaches)
 {
-	char dir[] = "/tmp/nfg-test.XXXXXX";
-	char path[64], other[64];
+	struct detaching_others over = { .are_any = true };
+	char text[DETACHING_TEXT];
 	uint64_t begin_ns;
+	char other[80];
+	int left_fd;
 	int peers[2];
 
-	CHECK(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/lock", dir);
-	snprintf(other, sizeof(other), "%s/other", dir);
-	CHECK(!detach_is_under_way(path)); /* there is no such file */
+	seen_begin();
+	CHECK(!are_seen()); /* there is no such file */
 	open_all();
 	CHECK(!fd_list_reserve(&links, 1));
 	fd_list_add(&links, slow_to_close(peers));
 	begin_ns = host_time_ns();
-	detach_all(&links, &progs,
-		   &(struct detach_config){
-			   .func_cnt = 1, .stop_cnt = &stop_cnt, .lock_path = path });
-	CHECK(host_time_ns() - begin_ns < WAIT_NS && detach_is_under_way(path));
-	while (detach_is_under_way(path))
+	detach_seen(8 * WAIT_NS, &stop_cnt);
+	CHECK(host_time_ns() - begin_ns < WAIT_NS && are_seen());
+	while (are_seen())
 		usleep(10000);
 	CHECK(host_time_ns() - begin_ns >= LINGER_SEC * WAIT_NS);
+	/* a process that still waits for tasks in programs is not told of: it holds up nobody */
+	left_fd = open(seen_path, O_RDONLY | O_CLOEXEC);
+	CHECK(read(left_fd, &over.left_ns, sizeof(over.left_ns)) == sizeof(over.left_ns));
+	CHECK(!detaching_text(&over, text));
+	close(left_fd);
 	close(peers[0]);
 	close(peers[1]);
 	/* what somebody put there is not opened */
-	CHECK(!unlink(path) && !symlink(other, path) && !detach_is_under_way(path));
-	CHECK(!unlink(path) && !rmdir(dir));
+	snprintf(other, sizeof(other), "%s/other", seen_dir);
+	CHECK(!unlink(seen_path) && !symlink(other, seen_path) && !are_seen());
+	seen_end();
 }
+
+/* A second Ctrl-C leaves before the process in the background has done anything. */
+TEST(others_see_it_as_soon_as_it_has_begun)
+{
+	uint64_t begin_ns;
+	int peers[2];
+
+	seen_begin();
+	signal(SIGALRM, on_alarm);
+	open_all();
+	CHECK(!fd_list_reserve(&links, 1));
+	fd_list_add(&links, slow_to_close(peers));
+	begin_ns = host_time_ns();
+	ualarm(1000, 0);
+	detach_seen(0, &stop_soon);
+	/* on a very busy host all is over by now */
+	CHECK(are_seen() || host_time_ns() - begin_ns >= LINGER_SEC * WAIT_NS);
+	close(peers[0]);
+	close(peers[1]);
+	while (are_seen())
+		usleep(1000);
+	seen_end();
+}
+
+TEST(others_see_how_long_it_takes)
+{
+	struct detaching first, second;
+	struct detaching_others others;
+	pid_t pid;
+
+	seen_begin();
+	detaching_begin(&first, seen_path, 30);
+	CHECK(detaching_others(seen_path, NULL).left_ns == 30);
+	others = detaching_others(seen_path, &first);
+	CHECK(!others.are_any && !others.left_ns);
+	detaching_begin(&second, seen_path, 5);
+	CHECK(detaching_others(seen_path, NULL).left_ns == 35);
+	CHECK(detaching_others(seen_path, &second).left_ns == 30);
+	detaching_note(&first, 20);
+	CHECK(detaching_others(seen_path, NULL).left_ns == 25);
+	detaching_note(&first, 0); /* unknown, so all of it is */
+	others = detaching_others(seen_path, NULL);
+	CHECK(others.are_any && !others.left_ns);
+	/* it lasts until the last process with it has ended, however that ends */
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		close(second.fd);
+		pause();
+	}
+	detaching_end(&first);
+	detaching_note(&first, 7); /* which goes nowhere */
+	detaching_end(&second);
+	CHECK(are_seen());
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	CHECK(!are_seen());
+	/* the next one is not taken for the last */
+	detaching_begin(&first, seen_path, 0);
+	others = detaching_others(seen_path, NULL);
+	CHECK(others.are_any && !others.left_ns);
+	detaching_end(&first);
+	seen_end();
+}
+
+/* Whoever may read the file cannot pretend to detach. */
+TEST(a_reader_is_not_taken_for_one_that_detaches)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 8 };
+	struct detaching own;
+	int fd;
+
+	seen_begin();
+	fd = open(seen_path, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK(fd >= 0 && !fcntl(fd, F_OFD_SETLK, &lock) && !are_seen());
+	detaching_begin(&own, seen_path, 9);
+	CHECK(detaching_others(seen_path, NULL).left_ns == 9);
+	detaching_end(&own);
+	close(fd);
+	detaching_begin(&own, NULL, 9);
+	CHECK(own.fd < 0 && !are_seen());
+	seen_end();
+}
+
+static bool is_told_of(bool are_any, uint64_t left_ms, const char *text)
+{
+	const struct detaching_others others = { are_any, left_ms * 1000000 };
+	char out[DETACHING_TEXT];
+
+	return detaching_text(&others, out) && strstr(out, text);
+}
+
+TEST_ONE(what_is_told_of_others,
+	 CHECK(is_told_of(true, 29400,
+			  "an earlier netfgraph still detaches its functions, which takes "
+			  "about 29 s more; attaching takes longer until then")),
+	 CHECK(is_told_of(true, 500, "about 1 s more")), CHECK(!is_told_of(true, 499, "")),
+	 CHECK(is_told_of(true, 0, "detaches its functions; attaching takes longer until then")),
+	 CHECK(!is_told_of(false, 0, "")));
 
 TEST(nothing_takes_no_time)
 {

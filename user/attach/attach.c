@@ -12,6 +12,7 @@
 #include <linux/bpf.h>
 
 #include "attach/detach.h"
+#include "attach/detaching.h"
 #include "attach/kprobe.h"
 #include "attach/multi.h"
 #include "attach/template.h"
@@ -25,6 +26,9 @@
 
 /* If functions are attached one by one, calibration takes a small part of the start only beside at least this many. */
 #define CALIBRATE_FUNC_MIN 8
+
+/* As long as anybody waits. */
+#define UNKNOWN_NS 3600000000000ull
 
 struct attach {
 	struct fd_list progs;
@@ -44,6 +48,7 @@ struct attach {
 	size_t own_cnt;                /* number of functions with their own links ... */
 	uint64_t own_attach_ns;        /* ... and the time it took to attach each */
 	enum attach_mode own_mode;     /* of these functions */
+	bool is_held_up;               /* another netfgraph detached while they were attached */
 	bool takes_progs;              /* functions of BPF programs may have links */
 	uint32_t *own_links; /* by func_id: 1 + the index of its own first link; 0: none */
 };
@@ -251,13 +256,36 @@ static int func_attach(struct attach *at, const struct bpfobj *obj, struct func 
 	return func_attach_as(at, obj, func, func_id);
 }
 
-/* Say how long attaching @cnt functions takes, once, also where nobody watches a progress line. Return: whether it was said. */
-static bool tell_long(size_t done_cnt, size_t cnt, uint64_t begin_ns)
+static const struct attach_cost *cost_of(enum attach_mode mode)
 {
-	const uint64_t sec = attach_long_sec(done_cnt, cnt, host_time_ns() - begin_ns);
+	unsigned int version[2];
 
+	host_kernel_version(version);
+	return attach_cost(mode, arch_host(), version);
+}
+
+/* Look whether others detach: then attaching is held up from now on. */
+static void look_for_others(struct attach *at, struct attach_pace *pace)
+{
+	const struct detaching_others others = detaching_tell(DETACHING_PATH);
+	const size_t link_cnt = attach_own_link_cnt(at);
+
+	at->is_held_up |= others.are_any;
+	pace->is_held_up = at->is_held_up;
+	pace->others_ns = others.are_any && !others.left_ns ? UNKNOWN_NS : others.left_ns;
+	pace->cost = cost_of(at->own_mode);
+	pace->held_up_ns = link_cnt * cost_of(ATTACH_PAIR)->detach_us * 1000;
+}
+
+/* Say how long attaching takes, once, also where nobody watches a progress line. Return: whether it was said. */
+static bool tell_long(struct attach *at, struct attach_pace *pace)
+{
+	uint64_t sec;
+
+	look_for_others(at, pace);
+	sec = attach_long_sec(pace);
 	if (sec)
-		log_begin("attaching %zu functions takes about %" PRIu64 " s", cnt, sec);
+		log_begin("attaching %zu functions takes about %" PRIu64 " s", pace->cnt, sec);
 	return sec != 0;
 }
 
@@ -282,18 +310,31 @@ static size_t due_cnt(const struct functab *tab, size_t first, bool only_progs)
 	return cnt;
 }
 
+/* Another function is attached, or refused. @took_ns: all of them. */
+static void pace_add(struct attach_pace *pace, uint64_t took_ns)
+{
+	const uint64_t one_ns = took_ns - pace->took_ns;
+
+	pace->done_cnt++;
+	pace->took_ns = took_ns;
+	if (one_ns < pace->least_ns)
+		pace->least_ns = one_ns;
+}
+
 /* Attach each function from @first on that is not attached yet. @only_progs: those of BPF programs. */
 static int each_attach(struct attach *at, const struct bpfobj *obj, struct functab *tab,
 		       size_t first, bool only_progs, const volatile int *stop_cnt)
 {
 	const uint64_t begin_ns = host_time_ns();
-	const size_t cnt = due_cnt(tab, first, only_progs);
-	size_t done_cnt = 0;
+	struct attach_pace pace = { .cnt = due_cnt(tab, first, only_progs),
+				    .least_ns = UNKNOWN_NS };
 	bool is_told = only_progs;
 
 	at->own_mode = only_progs                         ? obj->plan.progs
 		       : attach_is_shared(obj->plan.mode) ? obj->plan.fallback
 							  : obj->plan.mode;
+	if (!is_told)
+		look_for_others(at, &pace);
 	for (size_t i = first; i < tab->cnt; i++) {
 		struct func *func = &tab->funcs[i];
 		int err;
@@ -307,17 +348,17 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		if (*stop_cnt)
 			return -EINTR;
 		if (!is_told)
-			is_told = tell_long(done_cnt, cnt, begin_ns);
-		done_cnt++;
+			is_told = tell_long(at, &pace);
 		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
 		at->own_links[i] = (uint32_t)at->links.cnt + 1;
 		err = func_attach(at, obj, func, (uint32_t)i);
 		if (is_fatal(err))
 			return err;
+		pace_add(&pace, host_time_ns() - begin_ns);
 		func->is_attached = !err;
 		if (!err) {
 			at->own_cnt++;
-			at->own_attach_ns = (host_time_ns() - begin_ns) / at->own_cnt;
+			at->own_attach_ns = pace.took_ns / at->own_cnt;
 			continue;
 		}
 		at->own_links[i] = 0;
@@ -592,6 +633,19 @@ int attach_add_progs(struct attach *at, const struct bpfobj *obj, struct functab
 
 /* ---- detaching some of the functions ---- */
 
+/*
+ * The time to detach @cnt functions on this host, in proportion to the time to attach. What was held up says nothing of the
+ * host, unless it was fast all the same.
+ */
+static uint64_t own_detach_ns(const struct attach *at, size_t cnt)
+{
+	const struct attach_cost *cost = cost_of(at->own_mode);
+	const uint64_t usual_ns = (uint64_t)cost->attach_us * 1000;
+	const bool is_usual = at->is_held_up && at->own_attach_ns > usual_ns;
+
+	return cnt * attach_detach_ns(cost, is_usual ? usual_ns : at->own_attach_ns);
+}
+
 size_t attach_own_link_cnt(const struct attach *at)
 {
 	return attach_way(at->own_mode)->has_both_ends ? 1 : 2;
@@ -718,7 +772,7 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 			is_any_shared = true;
 		}
 	}
-	detach_aside(fds, fd_cnt, &at->links);
+	detach_aside(fds, fd_cnt, &at->links, own_detach_ns(at, fd_cnt / attach_own_link_cnt(at)));
 	free(fds);
 	if (!is_any_shared)
 		return 0;
@@ -728,16 +782,6 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 
 /* ---- the end ---- */
 
-/* The time to detach on this host, in proportion to the time to attach. */
-static uint64_t own_detach_ns(const struct attach *at)
-{
-	unsigned int version[2];
-
-	host_kernel_version(version);
-	return at->own_cnt *
-	       attach_detach_ns(attach_cost(at->own_mode, arch_host(), version), at->own_attach_ns);
-}
-
 void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 {
 	if (!at)
@@ -745,10 +789,10 @@ void attach_free(struct attach *at, bool waits, const volatile int *stop_cnt)
 	detach_all(&at->links, &at->progs,
 		   &(struct detach_config){
 			   .func_cnt = at->func_cnt,
-			   .expected_ns = own_detach_ns(at),
+			   .expected_ns = own_detach_ns(at, at->own_cnt),
 			   .waits = waits,
 			   .stop_cnt = stop_cnt,
-			   .lock_path = DETACH_LOCK_PATH,
+			   .seen_path = DETACHING_PATH,
 		   });
 	fd_list_release(&at->links);
 	fd_list_release(&at->progs);

@@ -21,6 +21,11 @@
 #define LONG_NS 5000000000ull
 /* ... which is foretold after this time. */
 #define TELLING_NS 1000000000ull
+/* The first ones take longer than the others: so many or this time say more. */
+#define TELLING_CNT     10
+#define TELLING_LATE_NS 3000000000ull
+/* Of functions that are held up, less than some times as many as this say less than what is known beforehand. */
+#define HELD_UP_FEW 3
 
 /* One function with members counts as much as so many others when they are attached. */
 #define MEMBER_SHARE    4
@@ -202,13 +207,43 @@ bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int
 	return true;
 }
 
-uint64_t attach_long_sec(size_t done_cnt, size_t cnt, uint64_t took_ns)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	const uint64_t all_ns = done_cnt ? took_ns / done_cnt * cnt : 0;
+	return a < b ? a : b;
+}
 
-	if (took_ns < TELLING_NS || (all_ns <= LONG_NS && took_ns <= LONG_NS))
+/* The time that is left by what the functions before took. */
+static uint64_t left_by_pace_ns(const struct attach_pace *pace)
+{
+	return pace->done_cnt ? pace->took_ns / pace->done_cnt * (pace->cnt - pace->done_cnt) : 0;
+}
+
+/*
+ * The same if another netfgraph detaches: each function waits for some of the other's, until these are through. How many differs
+ * much from one function to the next, so a few say little.
+ */
+static uint64_t left_held_up_ns(const struct attach_pace *pace)
+{
+	const size_t left_cnt = pace->cnt - pace->done_cnt;
+	const uint64_t alone_ns = (uint64_t)pace->cost->attach_us * 1000;
+	const uint64_t held_ns = alone_ns + pace->held_up_ns;
+	const uint64_t each_ns =
+		(pace->took_ns + HELD_UP_FEW * held_ns) / (pace->done_cnt + HELD_UP_FEW);
+	const uint64_t own_ns = pace->done_cnt ? least(pace->least_ns, alone_ns) : alone_ns;
+
+	return least(each_ns * left_cnt, pace->others_ns + own_ns * left_cnt);
+}
+
+uint64_t attach_long_sec(const struct attach_pace *pace)
+{
+	const uint64_t all_ns =
+		pace->took_ns + (pace->is_held_up ? left_held_up_ns(pace) : left_by_pace_ns(pace));
+
+	if (pace->took_ns < TELLING_NS || all_ns <= LONG_NS)
 		return 0;
-	return ((all_ns > took_ns ? all_ns : took_ns) + 500000000) / 1000000000;
+	if (pace->done_cnt < TELLING_CNT && pace->took_ns < TELLING_LATE_NS)
+		return 0;
+	return (all_ns + 500000000) / 1000000000;
 }
 
 bool attach_takes_extras(const struct attach_want *want)

@@ -144,11 +144,25 @@ struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 bool attach_takes_minutes(const struct attach_shares *shares, const unsigned int version[2],
 			  char *out, size_t size);
 
+/* How attaching one by one has gone so far. */
+struct attach_pace {
+	size_t cnt; /* functions */
+	size_t done_cnt;
+	uint64_t took_ns;
+	/* Where another netfgraph detaches or has detached meanwhile: */
+	bool is_held_up;
+	uint64_t others_ns;             /* how long that one still takes; 0: it is over */
+	uint64_t least_ns;              /* what one function took at least */
+	const struct attach_cost *cost; /* of one function alone ... */
+	uint64_t
+		held_up_ns; /* ... and what is added beside the other, as far as is known beforehand */
+};
+
 /*
- * attach_long_sec - how many seconds it takes to attach @cnt functions one by one if @done_cnt took @took_ns, once that is known and
- * worth saying: more than five. 0: not yet, or less.
+ * attach_long_sec - how many seconds attaching takes by @pace, once that is known and worth saying: more than five. 0: not yet,
+ * or less.
  */
-uint64_t attach_long_sec(size_t done_cnt, size_t cnt, uint64_t took_ns);
+uint64_t attach_long_sec(const struct attach_pace *pace);
 
 /*
  * attach_is_fast - whether @want can be attached by shared links, so that the number of functions hardly matters.

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +18,7 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 
+#include "attach/detaching.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "kernel/release.h"
@@ -48,6 +48,7 @@ struct detach {
 	int done_fd; /* a byte for each link; closed when the worker has ended */
 	bool has_trampolines;
 	int stopped_cnt;
+	struct detaching seen; /* by others */
 };
 
 /* Whether trampolines call any of them; they do not call programs at kprobes. */
@@ -121,32 +122,20 @@ bool detach_is_news(const char *path)
 	return true;
 }
 
-/* Hold the lock of the file @path, but not without it: others are only told less. Return: what to close; or -1. */
-static int lock_hold(const char *path)
+/* The time that is left beside others that detach, too: all wait for the same locks by turns. */
+static uint64_t left_beside_ns(const struct detach *dt)
 {
-	int fd = path ? open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600)
-		      : -1;
+	const uint64_t own_ns = left_ns(dt);
+	const uint64_t others_ns =
+		dt->config->seen_path ? detaching_others(dt->config->seen_path, &dt->seen).left_ns
+				      : 0;
 
-	if (fd >= 0)
-		flock(fd, LOCK_SH | LOCK_NB); /* somebody may be looking at it: then not */
-	return fd;
-}
-
-bool detach_is_under_way(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	bool is_taken;
-
-	if (fd < 0)
-		return false;
-	is_taken = flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
-	close(fd);
-	return is_taken;
+	return own_ns + (own_ns < others_ns ? own_ns : others_ns);
 }
 
 static void say_background(const struct detach *dt)
 {
-	const uint64_t left = left_ns(dt);
+	const uint64_t left = left_beside_ns(dt);
 	const uint64_t leave_ns = dt->has_trampolines ? leave_time_us() * 1000 : 0;
 	const uint64_t left_sec = (left + leave_ns + 999999999) / 1000000000;
 	char about[40] = "";
@@ -179,9 +168,9 @@ static bool detach_is_same(int fd, int of)
 
 /*
  * Close our private descriptors for standard output and error (stream_own), and files, so that their file systems can
- * be unmounted.
+ * be unmounted. All but @seen_fd, which says that this process detaches.
  */
-static void let_go_of_copies(int null_fd)
+static void let_go_of_copies(int null_fd, int seen_fd)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
@@ -189,7 +178,7 @@ static void let_go_of_copies(int null_fd)
 	while (dir && (entry = readdir(dir))) {
 		int fd = atoi(entry->d_name);
 
-		if (fd <= 2 || fd == dirfd(dir))
+		if (fd <= 2 || fd == dirfd(dir) || fd == seen_fd)
 			continue;
 		if (has_path(dirfd(dir), entry->d_name) || detach_is_same(fd, 1) ||
 		    detach_is_same(fd, 2))
@@ -200,7 +189,7 @@ static void let_go_of_copies(int null_fd)
 }
 
 /* Otherwise a reader of our output would wait for this process after the tracer has ended. */
-static void let_go_of_terminal(void)
+static void let_go_of_terminal(int seen_fd)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -208,28 +197,46 @@ static void let_go_of_terminal(void)
 	if (chdir("/")) /* so that the file system it was started in can be unmounted */
 		log_debug("cannot leave the directory: %s", strerror(errno));
 	if (null_fd >= 0)
-		let_go_of_copies(null_fd);
+		let_go_of_copies(null_fd, seen_fd);
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
 		dup2(null_fd, fd);
 }
 
-static void work(const struct detach *dt, struct fd_list *links, int go_fd, int done_fd)
+/*
+ * The time that is left, as others are told, who add up what all say. What took longer than expected may have waited for them, and
+ * is theirs as much as ours.
+ */
+static uint64_t left_alone_ns(const struct detach *dt)
+{
+	const uint64_t left = dt->done_cnt < dt->link_cnt ? left_ns(dt) : DETACHING_OVER_NS;
+	const uint64_t expected_ns =
+		dt->config->expected_ns / dt->link_cnt * (dt->link_cnt - dt->done_cnt);
+
+	return expected_ns && expected_ns < left ? (left + expected_ns) / 2 : left;
+}
+
+/* In the process that closes the links. */
+static void close_link(struct detach *dt, int fd)
+{
+	close(fd);
+	dt->done_cnt++;
+	detaching_note(&dt->seen, left_alone_ns(dt));
+}
+
+static void work(struct detach *dt, struct fd_list *links, int go_fd, int done_fd)
 {
 	char byte = 0;
-	int lock_fd;
 
-	let_go_of_terminal();
-	lock_fd = lock_hold(dt->config->lock_path);
+	let_go_of_terminal(dt->seen.fd);
 	signal(SIGPIPE, SIG_IGN);
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	for (size_t i = 0; i < links->cnt; i++) {
-		close(links->fds[i]);
+		close_link(dt, links->fds[i]);
 		if (done_fd >= 0 && write(done_fd, &byte, 1) < 0)
 			done_fd = -1; /* the tracer has ended */
 	}
-	if (lock_fd >= 0)
-		close(lock_fd); /* what is left to wait for delays nobody */
+	detaching_end(&dt->seen); /* what is left to wait for delays nobody */
 	if (dt->has_trampolines)
 		leave();
 	_exit(0);
@@ -295,8 +302,8 @@ static bool wait_for_worker(struct detach *dt)
 static void close_here(struct detach *dt, struct fd_list *links)
 {
 	for (size_t i = 0; i < links->cnt; i++) {
-		close(links->fds[i]);
-		note(dt, 1);
+		close_link(dt, links->fds[i]);
+		note(dt, 0);
 	}
 	links->cnt = 0;
 	if (dt->has_trampolines)
@@ -324,6 +331,8 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
 
 	if (!progs->cnt) /* and no links */
 		return;
+	/* before there is a second process: whoever looks from now on sees it */
+	detaching_begin(&dt.seen, config->seen_path, left_ns(&dt));
 	if (start(&dt, links))
 		close_here(&dt, links);
 	else
@@ -336,47 +345,50 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
 			 (host_time_ns() - dt.begin_ns) / 1000000);
 	else
 		say_background(&dt);
+	detaching_end(&dt.seen);
 }
 
 /*
  * Close the links, of which this process has the last descriptors. It also keeps copies of their programs open for a
  * second longer.
  */
-static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int go_fd)
+static void close_aside(const int *fds, size_t cnt, const struct fd_list *links, int go_fd,
+			struct detaching *seen, uint64_t expected_ns)
 {
 	char byte;
-	int lock_fd;
 
 	if (fork())
 		_exit(0);
-	let_go_of_terminal();
-	lock_fd = lock_hold(DETACH_LOCK_PATH);
+	let_go_of_terminal(seen->fd);
 	for (size_t i = 0; i < links->cnt; i++) {
 		if (links->fds[i] >= 0)
 			close(links->fds[i]); /* only the tracer keeps the other links open */
 	}
 	while (read(go_fd, &byte, 1) < 0 && errno == EINTR)
 		;
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		close(fds[i]);
-	if (lock_fd >= 0)
-		close(lock_fd);
+		detaching_note(seen, expected_ns / cnt * (cnt - i - 1));
+	}
+	detaching_end(seen);
 	leave();
 	_exit(0);
 }
 
-void detach_aside(const int *fds, size_t cnt, const struct fd_list *links)
+void detach_aside(const int *fds, size_t cnt, const struct fd_list *links, uint64_t expected_ns)
 {
 	int go[2] = { -1, -1 };
+	struct detaching seen;
 	pid_t pid;
 
 	if (!cnt)
 		return;
+	detaching_begin(&seen, DETACHING_PATH, expected_ns);
 	if (!pipe2(go, O_CLOEXEC)) {
 		pid = fork();
 		if (!pid) {
 			close(go[1]);
-			close_aside(fds, cnt, links, go[0]);
+			close_aside(fds, cnt, links, go[0], &seen, expected_ns);
 		}
 		close(go[0]);
 		if (pid > 0)
@@ -386,4 +398,5 @@ void detach_aside(const int *fds, size_t cnt, const struct fd_list *links)
 		close(fds[i]); /* without a process this waits for the grace period */
 	if (go[1] >= 0)
 		close(go[1]);
+	detaching_end(&seen);
 }

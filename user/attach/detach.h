@@ -7,15 +7,12 @@
 
 #include "base/vec.h"
 
-/* A process that detaches holds a lock of this file. */
-#define DETACH_LOCK_PATH "/run/netfgraph-detaching"
-
 struct detach_config {
 	size_t func_cnt;      /* for the message */
 	uint64_t expected_ns; /* expected duration; 0: unknown */
 	bool waits; /* return only when all are detached, and show progress (--wait-detach) */
 	const volatile int *stop_cnt; /* when it grows, @waits is ignored */
-	const char *lock_path;        /* for detach_is_under_way; NULL: nobody is to know */
+	const char *seen_path;        /* for detaching_others; NULL: nobody is to know */
 };
 
 /*
@@ -36,22 +33,15 @@ void detach_all(struct fd_list *links, struct fd_list *progs, const struct detac
  * detach_aside - close @cnt links while the trace goes on: a separate process waits for the grace periods and one more
  * second, and keeps the programs open until then.
  *
+ * @expected_ns: expected duration; 0: unknown.
  * @links: the links of the ongoing trace. The process closes its copies of them, and of the trace's output, at once.
  */
-void detach_aside(const int *fds, size_t cnt, const struct fd_list *links);
+void detach_aside(const int *fds, size_t cnt, const struct fd_list *links, uint64_t expected_ns);
 
 /*
  * detach_is_news - whether the user has not been told for a day, as the time of the file @path says, and is told now. Always
  * true for those who may not write it.
  */
 bool detach_is_news(const char *path);
-
-/*
- * detach_is_under_way - whether a process of another trace closes links now, as the lock of the file @path says. False where the file
- * cannot be opened.
- *
- * Before 7.0 each link that is closed waits for a grace period under locks that attaching needs, too.
- */
-bool detach_is_under_way(const char *path);
 
 #endif

@@ -62,6 +62,22 @@ static void bill_add(struct attach_bill *bill, enum attach_mode mode, uint64_t c
 	bill_add_as(bill, attach_cost(mode, arch, version), cnt, attach_is_shared(mode));
 }
 
+/* Links of functions that share them, as far as they are attached one after the other. */
+#define SHARED_LINK_CNT 4
+
+uint64_t attach_held_up_us(const struct attach_shares *shares, const struct arch *arch,
+			   const unsigned int version[2], uint64_t left_us)
+{
+	const bool is_shared = attach_is_shared(shares->mode);
+	/* ftrace has no part in those of BPF programs */
+	const size_t singly_cnt =
+		is_shared ? shares->pair_cnt : shares->func_cnt - shares->prog_cnt;
+	const uint64_t link_cnt = 2 * singly_cnt + (is_shared ? SHARED_LINK_CNT : 0);
+	const uint64_t us = link_cnt * attach_cost(ATTACH_PAIR, arch, version)->detach_us;
+
+	return left_us && left_us < us ? left_us : us;
+}
+
 struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
 				  const unsigned int version[2])
 {

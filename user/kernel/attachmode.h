@@ -131,6 +131,13 @@ struct attach_bill {
 struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
 				  const unsigned int version[2]);
 
+/*
+ * attach_held_up_us - what attaching @shares takes in addition while another netfgraph detaches for @left_us more (0: unknown), on
+ * this kernel: each link waits for about one of the other's functions.
+ */
+uint64_t attach_held_up_us(const struct attach_shares *shares, const struct arch *arch,
+			   const unsigned int version[2], uint64_t left_us);
+
 /* attach_is_open - whether @mode leaves the choice to attach_plan_choose. */
 static inline bool attach_is_open(enum attach_mode mode)
 {

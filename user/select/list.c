@@ -84,8 +84,12 @@ struct list_cost {
 	const char *pair_option; /* ... this option */
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
 	uint64_t find_us;
-	uint64_t start_us; /* until the first row */
-	bool is_held_up;   /* see struct list_plan: all times are too low */
+	uint64_t start_us;   /* until the first row */
+	const char *held_up; /* see struct list_plan */
+	bool is_held_up;     /* attaching takes ... */
+	uint64_t held_up_us; /* ... so much longer, which @attach_us and @start_us have */
+	uint64_t attach_us;
+	uint64_t detach_us;
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* what a trace takes besides rings and programs */
@@ -141,6 +145,31 @@ static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 		      FORECAST_NEAR_DEPTH, cost->near_cnt, cost->near.kept_pct);
 }
 
+/* How long it takes until tracing begins, and to attach; and the number for detaching. */
+static void times_print(struct strbuf *out, const struct list_cost *cost)
+{
+	plan_time(out, "start", cost->start_us);
+	strbuf_printf(
+		out,
+		"%s until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now, %.1f s at most to load programs, and attaching\n",
+		cost->is_held_up ? " estimated" : " at most", (double)cost->find_us / 1e6,
+		(double)cost->find_us * LIST_LOAD_TIMES / 1e6);
+	if (cost->is_held_up) {
+		plan_name(out, "");
+		strbuf_printf(out, "%s\n", cost->held_up);
+	}
+	plan_time(out, "attach", cost->attach_us);
+	if (cost->is_held_up)
+		strbuf_printf(
+			out,
+			" estimated: %.1f s at most on an idle emulated CPU, and %.1f s because of the earlier netfgraph\n",
+			(double)cost->bill.attach_us / 1e6, (double)cost->held_up_us / 1e6);
+	else
+		strbuf_str(out,
+			   " at most, on an idle emulated CPU; others are several times faster\n");
+	plan_time(out, "detach", cost->detach_us);
+}
+
 static void cost_print(struct strbuf *out, const struct list_cost *cost)
 {
 	const double program_bytes = (double)cost->bill.bytes;
@@ -162,20 +191,7 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		strbuf_printf(out, " but %zu, which get fentry and fexit for %s", cost->pair_cnt,
 			      cost->pair_option);
 	strbuf_char(out, '\n');
-	plan_time(out, "start", cost->start_us);
-	strbuf_printf(
-		out,
-		" at most until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now, %.1f s at most to load programs, and attaching\n",
-		(double)cost->find_us / 1e6, (double)cost->find_us * LIST_LOAD_TIMES / 1e6);
-	if (cost->is_held_up) {
-		plan_name(out, "");
-		strbuf_str(
-			out,
-			"an earlier netfgraph still detaches its functions, so attaching takes longer\n");
-	}
-	plan_time(out, "attach", cost->bill.attach_us);
-	strbuf_str(out, " at most: on an emulated CPU; others are several times faster\n");
-	plan_time(out, "detach", cost->bill.detach_us);
+	times_print(out, cost);
 	strbuf_printf(
 		out, "%s\n",
 		cost->bill.waits
@@ -209,8 +225,8 @@ static const struct column plan_columns[] = {
 	{ "kprobe_functions", COST(extra_cnt) },
 	{ "pair_functions", COST(pair_cnt) },
 	{ "start_us", COST(start_us) },
-	{ "attach_us", COST(bill.attach_us) },
-	{ "detach_us", COST(bill.detach_us) },
+	{ "attach_us", COST(attach_us) },
+	{ "detach_us", COST(detach_us) },
 	{ "detach_waits", COST(bill.waits) },
 	{ "cpus", COST(cpu_cnt) },
 	{ "cpu_buffer_bytes", COST(buffer_bytes) },
@@ -222,6 +238,7 @@ static const struct column plan_columns[] = {
 	{ "datagram_others_ns", COST(forecast.others_ns) },
 	{ "others_kept_pct", COST(forecast.kept_pct) },
 	{ "held_up", COST(is_held_up) },
+	{ "held_up_us", COST(held_up_us) },
 };
 
 static const struct table plan_table = TABLE("plan", plan_columns);
@@ -252,6 +269,14 @@ static void find_near(struct list_cost *cost, const struct list_config *config)
 	functab_release(&tab);
 }
 
+/* What detaching takes longer if the others still detach when tracing has begun: all wait for the same locks by turns. */
+static uint64_t detach_beside_us(const struct list_cost *cost, uint64_t others_us)
+{
+	const uint64_t left_us = others_us > cost->start_us ? others_us - cost->start_us : 0;
+
+	return left_us < cost->bill.detach_us ? left_us : cost->bill.detach_us;
+}
+
 /* Return: 0 or -errno, already logged. */
 static int plan_print(const struct list_config *config, struct functab *tab)
 {
@@ -273,7 +298,8 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.pair_option = shares.pair_option,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
 		.find_us = find_us,
-		.is_held_up = plan->is_held_up,
+		.held_up = plan->held_up,
+		.is_held_up = plan->held_up != NULL,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,
@@ -281,7 +307,12 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.thread_bytes = shares.thread_bytes,
 		.forecast = plan->forecast(plan->ctx, tab),
 	};
-	cost.start_us = find_us * (1 + LIST_LOAD_TIMES) + cost.bill.attach_us;
+	if (cost.is_held_up)
+		cost.held_up_us =
+			attach_held_up_us(&shares, plan->arch, plan->kernel, plan->others_us);
+	cost.attach_us = cost.bill.attach_us + cost.held_up_us;
+	cost.start_us = find_us * (1 + LIST_LOAD_TIMES) + cost.attach_us;
+	cost.detach_us = cost.bill.detach_us + detach_beside_us(&cost, plan->others_us);
 	for (size_t i = 0; i < tab->cnt; i++)
 		cost.module_func_cnt += tab->funcs[i].module.len > 0 && !tab->funcs[i].prog_id;
 	find_near(&cost, config);

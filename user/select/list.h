@@ -38,7 +38,9 @@ struct list_plan {
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* the rest of a trace's memory, except functions' programs */
 	uint64_t sums_bytes;   /* the same of a table's */
-	bool is_held_up;       /* another trace detaches, which makes attaching slower */
+	const char *
+		held_up; /* that another netfgraph detaches, which makes attaching slower; NULL: none does ... */
+	uint64_t others_us; /* ... and how long it takes; 0: unknown */
 };
 
 struct list_config {

@@ -11,7 +11,7 @@
 
 #include "attach/attach_plan.h"
 #include "attach/calibrate.h"
-#include "attach/detach.h"
+#include "attach/detaching.h"
 #include "base/arch.h"
 #include "base/child.h"
 #include "base/host.h"
@@ -832,6 +832,14 @@ static int forecast(struct session *ses)
 	return 0;
 }
 
+/* What is attached from here on takes longer beside a netfgraph that detaches. */
+static int tell_earlier(struct session *ses)
+{
+	(void)ses;
+	detaching_tell(DETACHING_PATH);
+	return 0;
+}
+
 /*
  * For net durations. It takes some milliseconds, or with programs of their own for each function as much time as two of them.
  * Return: 0, or -EOPNOTSUPP if the output would lack them, logged.
@@ -869,29 +877,10 @@ static int measure_cost(struct session *ses)
 	return -EOPNOTSUPP;
 }
 
-/* Attaching that takes less is not worth a message, even if it takes several times as long. */
-#define EARLIER_MIN_US 1000000
-
-static void tell_earlier(const struct session *ses)
-{
-	const struct attach_shares shares =
-		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
-				   plan_filter_cnt(ses->opts, &ses->functab));
-	unsigned int version[2];
-
-	host_kernel_version(version);
-	if (attach_bill_of(&shares, arch_host(), version).attach_us >= EARLIER_MIN_US &&
-	    detach_is_under_way(DETACH_LOCK_PATH))
-		log_warn(
-			"an earlier netfgraph still detaches its functions, so attaching takes longer");
-}
-
 static int attach(struct session *ses)
 {
-	int err;
+	int err = attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
 
-	tell_earlier(ses);
-	err = attach_new(&ses->attach, &ses->bpfobj, &ses->functab, signals_stop_cnt);
 	if (!err && !bpfobj_needs_guard(&ses->bpfobj))
 		switches_detach_irqs(&ses->switches);
 	return err;
@@ -992,7 +981,8 @@ int session_setup(struct session *ses)
 		setup_choose_funcs, choose_points,   read_types,    check_rt,        make_comms,
 		make_gate,          make_sink,       make_pipeline, limit_output,    load_programs,
 		check_windows,      check_time,      check_number,  forecast,        apply_scope,
-		measure_cost,       attach,          watch_progs,   make_limits,     find_tasks,
+		tell_earlier,       measure_cost,    attach,        watch_progs,     make_limits,
+		find_tasks,
 	};
 	int err = 0;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "attach/attach_plan.h"
-#include "attach/detach.h"
+#include "attach/detaching.h"
 #include "attach/rings.h"
 #include "base/arch.h"
 #include "base/child.h"
@@ -202,6 +202,8 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.check_ctx = &planner,
 		.table = w,
 	};
+	struct detaching_others others;
+	char held_up[DETACHING_TEXT];
 	int err = plan_rules(&config.rules, opts, facts);
 	int source_err = plan_srcline(&config.srcline, opts);
 
@@ -210,7 +212,9 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 	plan.buffer_bytes = plan_ring_bytes(opts, plan.cpu_cnt);
 	plan.self_bytes = plan_self_bytes(opts);
 	plan.sums_bytes = plan_table_bytes(opts);
-	plan.is_held_up = detach_is_under_way(DETACH_LOCK_PATH);
+	others = detaching_others(DETACHING_PATH, NULL);
+	plan.held_up = detaching_text(&others, held_up) ? held_up : NULL;
+	plan.others_us = others.left_ns / 1000;
 	host_kernel_version(plan.kernel);
 	list_head(w, opts->list_plan);
 	if (!err)
