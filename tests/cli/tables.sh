@@ -392,7 +392,7 @@ verify 'it has the same calls' diff <(awk '/ sk_skb_reason_drop$/ { print $1, $6
 check 'drops by reason and flow' 0 '' profile -v --by reason,flow --input "$drops"
 verify 'what lacks the second key is said' grep -qx \
 	'netfgraph: 79 calls and tracepoints lack the addresses of a packet or a socket, and are counted all the same' "$dir/err"
-verify 'a flow has its drops' grep -qE '^ +4 .* 432  NO_SOCKET +udp_rcv\+0x452 +udp 127\.0\.0\.1:41910 > 127\.0\.0\.1:5001 +sk_skb_reason_drop$' "$dir/out"
+verify 'a flow has its drops' grep -qE '^ +4 .* 432  NO_SOCKET +udp_rcv\+0x452 +udp 127\.0\.0\.1:41910 <> 127\.0\.0\.1:5001 +sk_skb_reason_drop$' "$dir/out"
 verify 'all drops are there' test "$(counted ' (sk_skb_reason_drop|skb:kfree_skb)$')" -eq "$(awk 'NR > 1 { n += $1 } END { print n }' "$dir/reasons")"
 verify 'a tracepoint has no flow' grep -qE ' NO_SOCKET +ip_rcv +- +skb:kfree_skb$' "$dir/out"
 cp "$dir/out" "$dir/pairs"
@@ -419,10 +419,10 @@ verify 'are the same' cmp "$dir/short" "$dir/long"
 check 'calls by flow' 0 '^netfgraph: 79 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' \
 	profile --by flow --input "$drops"
 verify 'no other call lacks them' test "$(said '/\* kfree_skb: ')" -eq 79
-verify 'a flow has its packets and bytes' grep -qE '^ +4 .* 512  udp 127\.0\.0\.1:41910 > 127\.0\.0\.1:5001 +ip_rcv$' "$dir/out"
-verify 'another flow has its own' grep -qE '^ +3 .* 108  udp 127\.0\.0\.1:33664 > 127\.0\.0\.1:5002 +ip_rcv$' "$dir/out"
-verify 'a socket sends what it is asked to' grep -qE '^ +4 .* 400  udp 0\.0\.0\.0:41910 > \* +udp_sendmsg$' "$dir/out"
-verify 'ICMP has no ports' grep -qE '^ +7 .* icmp 127\.0\.0\.1 > 127\.0\.0\.1 +ip_rcv$' "$dir/out"
+verify 'a flow has its packets and bytes' grep -qE '^ +4 .* 512  udp 127\.0\.0\.1:41910 <> 127\.0\.0\.1:5001 +ip_rcv$' "$dir/out"
+verify 'another flow has its own' grep -qE '^ +3 .* 108  udp 127\.0\.0\.1:33664 <> 127\.0\.0\.1:5002 +ip_rcv$' "$dir/out"
+verify 'a socket sends what it is asked to' grep -qE '^ +4 .* 400  udp 0\.0\.0\.0:41910 <> \* +udp_sendmsg$' "$dir/out"
+verify 'ICMP has no ports' grep -qE '^ +7 .* icmp 127\.0\.0\.1 <> 127\.0\.0\.1 +ip_rcv$' "$dir/out"
 for func in ip_rcv udp_sendmsg sk_skb_reason_drop; do
 	verify "$func is counted" test "$(counted " $func$")" -eq "$(said "\|  +$func\(")"
 done

@@ -145,8 +145,8 @@ test_intervals()
 		sleep 0.4
 	done
 	end_table
-	expect_sum 20 ' udp 127.0.0.1:[0-9]+ > 127.0.0.1:5001 +ip_rcv$' out
-	expect_sum 12 ' udp 127.0.0.1:[0-9]+ > 127.0.0.1:5002 +ip_rcv$' out
+	expect_sum 20 ' udp 127.0.0.1:[0-9]+ <> 127.0.0.1:5001 +ip_rcv$' out
+	expect_sum 12 ' udp 127.0.0.1:[0-9]+ <> 127.0.0.1:5002 +ip_rcv$' out
 	[ "$(grep -cE '^# [0-9T:.-]+Z, 0\.[0-9]+ s$' out)" -ge 2 ] || fail 'calls of all times are in one table'
 	expect_no_line '^ +0 ' out # a connection that is over is in no later table
 }
@@ -159,11 +159,11 @@ test_flows()
 	TO=127.0.0.1 PORT=5002 workload udp-to 7
 	workload udp 30
 	end_table
-	expect_count_guarded 1 '^ +20 .* 2560 +udp 127\.0\.0\.1:[0-9]+ > 127\.0\.0\.1:5001 +ip_rcv$' out err
-	expect_count_guarded 1 '^ +7 .* 252 +udp 127\.0\.0\.1:[0-9]+ > 127\.0\.0\.1:5002 +ip_rcv$' out err
-	expect_count_guarded 1 '^ +20 .* 2000 +udp 0\.0\.0\.0:[0-9]+ > 127\.0\.0\.1:5001 +udp_sendmsg$' out err
-	expect_count_guarded 1 '^ +7 .* udp 0\.0\.0\.0:[0-9]+ > 127\.0\.0\.1:5002 +udp_sendmsg$' out err
-	expect_count_guarded 1 '^ +30 .* udp 127\.0\.0\.1:([0-9]+) > 127\.0\.0\.1:\1 +udp_sendmsg$' out err
+	expect_count_guarded 1 '^ +20 .* 2560 +udp 127\.0\.0\.1:[0-9]+ <> 127\.0\.0\.1:5001 +ip_rcv$' out err
+	expect_count_guarded 1 '^ +7 .* 252 +udp 127\.0\.0\.1:[0-9]+ <> 127\.0\.0\.1:5002 +ip_rcv$' out err
+	expect_count_guarded 1 '^ +20 .* 2000 +udp 0\.0\.0\.0:[0-9]+ <> 127\.0\.0\.1:5001 +udp_sendmsg$' out err
+	expect_count_guarded 1 '^ +7 .* udp 0\.0\.0\.0:[0-9]+ <> 127\.0\.0\.1:5002 +udp_sendmsg$' out err
+	expect_count_guarded 1 '^ +30 .* udp 127\.0\.0\.1:([0-9]+) <> 127\.0\.0\.1:\1 +udp_sendmsg$' out err
 	expect_sum 57 ' udp .* ip_rcv$' out
 	expect_sum 27 ' icmp .* ip_rcv$' out # nobody listens there
 	expect_sum 57 ' udp_sendmsg$' out
@@ -179,9 +179,9 @@ test_pairs()
 	TO=127.0.0.1 PORT=5001 workload udp-to 20
 	TO=127.0.0.1 PORT=5002 workload udp-to 7
 	end_table
-	expect_count_guarded 1 "^ +20 .*  $reason +[^ ]+ +udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5001 +$func\$" out err
-	expect_count_guarded 1 "^ +7 .*  $reason +[^ ]+ +udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5002 +$func\$" out err
-	expect_sum 27 ' udp 127\.0\.0\.1:[0-9]+ > 127\.0\.0\.1:500[12] ' out
+	expect_count_guarded 1 "^ +20 .*  $reason +[^ ]+ +udp 127\\.0\\.0\\.1:[0-9]+ <> 127\\.0\\.0\\.1:5001 +$func\$" out err
+	expect_count_guarded 1 "^ +7 .*  $reason +[^ ]+ +udp 127\\.0\\.0\\.1:[0-9]+ <> 127\\.0\\.0\\.1:5002 +$func\$" out err
+	expect_sum 27 ' udp 127\.0\.0\.1:[0-9]+ <> 127\.0\.0\.1:500[12] ' out
 	expect_no_line ' (kfree_skbmem|skb_free_head|skb_release_data|sock_wfree)$' out
 }
 
@@ -193,7 +193,7 @@ test_followed()
 	TO=127.0.0.1 PORT=5002 workload udp-to 7
 	end_table
 	for func in ip_rcv __dev_queue_xmit; do
-		expect_count_guarded 1 "^ +20 .* udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5001 +$func\$" out err
+		expect_count_guarded 1 "^ +20 .* udp 127\\.0\\.0\\.1:[0-9]+ <> 127\\.0\\.0\\.1:5001 +$func\$" out err
 	done
 	expect_no_line ':5002 ' out
 }
@@ -213,7 +213,7 @@ test_peers()
 	kill $server
 	for func in udp_queue_rcv_skb __udp_enqueue_schedule_skb; do
 		for n in 23 11 5; do
-			expect_count_guarded 1 "^ +$n .* udp 127\\.0\\.0\\.1:[0-9]+ > 127\\.0\\.0\\.1:5003 +$func\$" out err
+			expect_count_guarded 1 "^ +$n .* udp 127\\.0\\.0\\.1:[0-9]+ <> 127\\.0\\.0\\.1:5003 +$func\$" out err
 		done
 	done
 	expect_no_line ' > \* ' out
@@ -261,7 +261,7 @@ test_retransmits()
 	ip=192\\.0\\.2
 	while read -r _ port cnt; do
 		for func in tcp_retransmit_skb tcp:tcp_retransmit_skb; do
-			expect_count_guarded 1 "^ +$cnt .* tcp $ip\\.1:$port > $ip\\.7[78]:9 +$func\$" out err
+			expect_count_guarded 1 "^ +$cnt .* tcp $ip\\.1:$port <> $ip\\.7[78]:9 +$func\$" out err
 		done
 	done <sockets
 	expect_sum "$segs" ' (__)?tcp_retransmit_skb$' out # the one calls the other, or contains it

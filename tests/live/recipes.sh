@@ -337,7 +337,7 @@ test_by_connection()
 	waits_by=is_begun
 	typed_while by-connection 1 three_requests
 	for func in tcp_sendmsg tcp_recvmsg; do
-		expect_count 3 "^ +[0-9]+ .* tcp 192\\.0\\.2\\.1:[0-9]+ > 192\\.0\\.2\\.2:9000 +$func\$" out
+		expect_count 3 "^ +[0-9]+ .* tcp 192\\.0\\.2\\.1:[0-9]+ <> 192\\.0\\.2\\.2:9000 +$func\$" out
 	done
 	# a second and more of each request is the wait for the answer
 	[ "$(awk '/:9000 +tcp_recvmsg$/ && $4 > 1000000' out | wc -l)" -eq 3 ] || fail 'no wait for each answer'

@@ -109,42 +109,42 @@ static const char *flow_text(struct nfg_packet p)
 
 	CHECK(flow_of(&flow, &p));
 	strbuf_reset(&out);
-	flow_put_ends(&out, &flow);
+	flow_put_ends(&out, &flow, FLOW_BETWEEN);
 	return strbuf_cstr(&out);
 }
 
 TEST(both_directions_and_both_sockets_are_one_flow)
 {
-	static const char want[] = "tcp 10.0.0.9:4242 > 10.0.0.2:80";
+	static const char want[] = "tcp 10.0.0.9:4242 <> 10.0.0.2:80";
 
 	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, false)), want);
 	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.2", 80, "10.0.0.9", 4242, false)), want);
 	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.9", 4242, "10.0.0.2", 80, true)), want);
 	CHECK_STR(flow_text(packet(IPPROTO_TCP, "10.0.0.2", 80, "10.0.0.9", 4242, true)), want);
 	CHECK_STR(flow_text(packet(IPPROTO_UDP, "fe80::2", 53, "fe80::1", 53, false)),
-		  "udp [fe80::1]:53 > [fe80::2]:53");
+		  "udp [fe80::1]:53 <> [fe80::2]:53");
 	CHECK_STR(flow_text(packet(IPPROTO_ICMP, "10.0.0.9", 7, "10.0.0.2", 9, false)),
-		  "icmp 10.0.0.2 > 10.0.0.9");
+		  "icmp 10.0.0.2 <> 10.0.0.9");
 }
 
 TEST(a_socket_without_a_peer_stays_one)
 {
 	CHECK_STR(flow_text(packet(IPPROTO_UDP, "0.0.0.0", 53, "0.0.0.0", 0, true)),
-		  "udp 0.0.0.0:53 > *");
+		  "udp 0.0.0.0:53 <> *");
 	/* a packet has two ends */
 	CHECK_STR(flow_text(packet(IPPROTO_UDP, "0.0.0.0", 68, "0.0.0.0", 0, false)),
-		  "udp 0.0.0.0:68 > 0.0.0.0:0");
+		  "udp 0.0.0.0:68 <> 0.0.0.0:0");
 }
 
 TEST(later_fragments_have_no_ports)
 {
 	CHECK_STR(flow_text(packet(IPPROTO_UDP, "10.0.0.9", 0, "10.0.0.2", 0, false)),
-		  "udp 10.0.0.2 > 10.0.0.9");
+		  "udp 10.0.0.2 <> 10.0.0.9");
 	CHECK_STR(flow_text(packet(IPPROTO_UDP, "10.0.0.9", 0, "10.0.0.2", 80, false)),
-		  "udp 10.0.0.2:80 > 10.0.0.9:0");
+		  "udp 10.0.0.2:80 <> 10.0.0.9:0");
 	/* a socket that is not bound yet */
 	CHECK_STR(flow_text(packet(IPPROTO_UDP, "0.0.0.0", 0, "0.0.0.0", 0, true)),
-		  "udp 0.0.0.0:0 > *");
+		  "udp 0.0.0.0:0 <> *");
 }
 
 TEST(flows_have_their_calls_and_bytes)
@@ -164,9 +164,9 @@ TEST(flows_have_their_calls_and_bytes)
 	feed_packet("ip_rcv", &none, 60);
 	feed_packet("ip_rcv", NULL, 60);
 	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
-		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,ip_rcv,,2,200,100,100,100,100,1540\n"
-		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,ip_output,,1,100,100,100,100,100,60\n"
-		  ",,,tcp 10.0.0.9:4243 > 10.0.0.2:80,ip_rcv,,1,100,100,100,100,100,\n");
+		  ",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,ip_rcv,,2,200,100,100,100,100,1540\n"
+		  ",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,ip_output,,1,100,100,100,100,100,60\n"
+		  ",,,tcp 10.0.0.9:4243 <> 10.0.0.2:80,ip_rcv,,1,100,100,100,100,100,\n");
 	CHECK(keytable_stats(kt)->counted_cnt == 4 && keytable_stats(kt)->keyless_cnt == 2);
 }
 
@@ -193,9 +193,9 @@ TEST(a_tracepoint_of_tcp_has_the_flow_of_its_fields)
 	feed_point("sctp", "sctp_probe", v4, 6);
 	feed_packet("tcp_retransmit_skb", &same, 0);
 	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
-		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,tcp:tcp_retransmit_skb,,1,,,,,,\n"
-		  ",,,tcp 10.0.0.9:4242 > 10.0.0.2:80,tcp_retransmit_skb,,1,100,100,100,100,100,\n"
-		  ",,,tcp [2001:db8::9]:4242 > [2001:db8::2]:80,tcp:tcp_retransmit_skb,,1,,,,,,\n");
+		  ",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,tcp:tcp_retransmit_skb,,1,,,,,,\n"
+		  ",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,tcp_retransmit_skb,,1,100,100,100,100,100,\n"
+		  ",,,tcp [2001:db8::9]:4242 <> [2001:db8::2]:80,tcp:tcp_retransmit_skb,,1,,,,,,\n");
 }
 
 TEST(a_drop_counts_once_though_functions_pass_its_reason_on)
@@ -348,13 +348,13 @@ TEST(rows_are_bounded_and_the_others_are_one)
 
 TEST(a_socket_of_ipv6_that_uses_ipv4_is_of_the_flow_of_its_packets)
 {
-	static const char want[] = "tcp 10.0.0.9:4242 > 10.0.0.2:80";
+	static const char want[] = "tcp 10.0.0.9:4242 <> 10.0.0.2:80";
 
 	CHECK_STR(flow_text(packet(IPPROTO_TCP, "::ffff:10.0.0.2", 80, "::ffff:10.0.0.9", 4242,
 				   true)),
 		  want);
 	CHECK_STR(flow_text(packet(IPPROTO_TCP, "::", 0, "::ffff:10.0.0.2", 80, true)),
-		  "tcp 10.0.0.2:80 > 0.0.0.0:0");
+		  "tcp 10.0.0.2:80 <> 0.0.0.0:0");
 }
 
 TEST(after_a_restart_all_is_counted_anew)
@@ -641,9 +641,9 @@ TEST(drops_by_reason_and_flow)
 	feed_packet("ip_rcv", &there, 100);
 	CHECK_STR(
 		rows_by(PROFILE_BY_COUNT, 0),
-		",,,NO_SOCKET,,udp 10.0.0.9:4242 > 10.0.0.2:53,kfree_skb_reason,,2,200,100,100,100,100,\n"
+		",,,NO_SOCKET,,udp 10.0.0.9:4242 <> 10.0.0.2:53,kfree_skb_reason,,2,200,100,100,100,100,\n"
 		",,,UDP_CSUM,,,kfree_skb_reason,,1,100,100,100,100,100,\n"
-		",,,UDP_CSUM,,udp 10.0.0.9:4242 > 10.0.0.2:53,kfree_skb_reason,,1,100,100,100,100,100,\n");
+		",,,UDP_CSUM,,udp 10.0.0.9:4242 <> 10.0.0.2:53,kfree_skb_reason,,1,100,100,100,100,100,\n");
 	CHECK(keytable_stats(kt)->counted_cnt == 4 && keytable_stats(kt)->keyless_cnt == 1);
 	CHECK(!keytable_stats(kt)->lacking_cnts[0] && keytable_stats(kt)->lacking_cnts[1] == 1);
 }
@@ -664,7 +664,7 @@ TEST(columns_are_in_the_order_of_the_keys)
 		"host,begin,end,flow,reason,place,func,module,count,total_ns,avg_ns,p50_ns,p99_ns,max_ns,"
 		"bytes\n"
 		",,,,,,kfree_skb,,1,100,100,100,100,100,\n"
-		",,,udp 10.0.0.9:4242 > 10.0.0.2:53,NO_SOCKET,,kfree_skb_reason,,1,100,100,100,100,100,"
+		",,,udp 10.0.0.9:4242 <> 10.0.0.2:53,NO_SOCKET,,kfree_skb_reason,,1,100,100,100,100,100,"
 		"\n");
 	strbuf_reset(&out);
 	w = (struct tablew){ .out = &out, .form = TABLE_JSON };
@@ -675,9 +675,9 @@ TEST(columns_are_in_the_order_of_the_keys)
 	w = (struct tablew){ .out = &out };
 	CHECK(!keytable_put(kt, &view, &w));
 	CHECK(strstr(strbuf_cstr(&out),
-		     "  FLOW                             REASON     PLACE  FUNCTION\n"));
+		     "  FLOW                              REASON     PLACE  FUNCTION\n"));
 	CHECK(strstr(strbuf_cstr(&out),
-		     "  -                                -          -      kfree_skb\n"));
+		     "  -                                 -          -      kfree_skb\n"));
 }
 
 static uint8_t count_starts(void *ctx, struct text func, struct text module)
@@ -731,9 +731,9 @@ TEST(calls_by_device_and_flow)
 	feed_packet("arp_rcv", &arp, 100);
 	feed_packet("ip_rcv", NULL, 100);
 	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
-		  ",,,,udp 10.0.0.9:4242 > 10.0.0.2:53,ip_rcv,,1,100,100,100,100,100,100\n"
+		  ",,,,udp 10.0.0.9:4242 <> 10.0.0.2:53,ip_rcv,,1,100,100,100,100,100,100\n"
 		  ",,,eth0,,arp_rcv,,1,100,100,100,100,100,100\n"
-		  ",,,eth1,udp 10.0.0.9:4242 > 10.0.0.2:53,ip_rcv,,1,100,100,100,100,100,100\n");
+		  ",,,eth1,udp 10.0.0.9:4242 <> 10.0.0.2:53,ip_rcv,,1,100,100,100,100,100,100\n");
 	CHECK(keytable_stats(kt)->keyless_cnt == 1 && keytable_stats(kt)->lacking_cnts[0] == 1);
 	CHECK(keytable_stats(kt)->lacking_cnts[1] == 1);
 }
@@ -757,7 +757,7 @@ TEST(series_have_both_keys)
 	CHECK(!keytable_put_metrics(kt, &view, (struct metrics_label){ "pod", "web" }, &out));
 	CHECK(strstr(strbuf_cstr(&out),
 		     "netfgraph_calls{container=\"web\",cgroup=\"/system.slice/docker-3f2a.scope\","
-		     "flow=\"udp 10.0.0.9:4242 > 10.0.0.2:53\",func=\"ip_rcv\",pod=\"web\"} 1\n"));
+		     "flow=\"udp 10.0.0.9:4242 <> 10.0.0.2:53\",func=\"ip_rcv\",pod=\"web\"} 1\n"));
 	CHECK(strstr(strbuf_cstr(&out),
 		     "netfgraph_calls{container=\"(other)\",cgroup=\"\",flow=\"\",func="));
 }

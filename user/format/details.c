@@ -52,7 +52,7 @@ static bool packet_text(const struct nfg_packet *packet, struct strbuf *out)
 {
 	if (!packet->family)
 		return false;
-	flow_put_ends(out, packet);
+	flow_put_ends(out, packet, FLOW_FROM_TO);
 	if (packet->from_sock)
 		strbuf_str(out, " socket");
 	put_flags(out, packet->tcp_flags);

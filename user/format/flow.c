@@ -69,7 +69,7 @@ static bool has_peer(const struct nfg_packet *packet)
 	return !packet->from_sock || !is_zero(packet->daddr) || packet->dport;
 }
 
-void flow_put_ends(struct strbuf *out, const struct nfg_packet *any)
+void flow_put_ends(struct strbuf *out, const struct nfg_packet *any, const char *between)
 {
 	const struct nfg_packet here = packet_unmapped(any);
 	const struct nfg_packet *packet = &here;
@@ -77,7 +77,7 @@ void flow_put_ends(struct strbuf *out, const struct nfg_packet *any)
 	put_proto(out, packet->proto);
 	strbuf_char(out, ' ');
 	put_end(out, packet, packet->saddr, packet->sport);
-	strbuf_str(out, " > ");
+	strbuf_str(out, between);
 	if (has_peer(packet))
 		put_end(out, packet, packet->daddr, packet->dport);
 	else

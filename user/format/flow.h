@@ -11,11 +11,16 @@
  * The two ends of a packet or a socket: for comments in a trace, and as what tables count by.
  */
 
+/* What is written between two ends. */
+#define FLOW_FROM_TO " > "  /* a packet goes from the first to the second */
+#define FLOW_BETWEEN " <> " /* packets of both directions */
+
 /*
  * flow_put_ends - append "tcp 10.0.0.1:4242 > 10.0.0.2:80", of a socket as of a packet that it sends, without a peer
- * "udp 0.0.0.0:53 > *". @any has a family. IPv4 addresses of an IPv6 socket are written, and compared, as IPv4.
+ * "udp 0.0.0.0:53 > *". @any has a family. @between: FLOW_FROM_TO, or of what flow_of makes FLOW_BETWEEN. IPv4 addresses of
+ * an IPv6 socket are written, and compared, as IPv4.
  */
-void flow_put_ends(struct strbuf *out, const struct nfg_packet *any);
+void flow_put_ends(struct strbuf *out, const struct nfg_packet *any, const char *between);
 
 /*
  * flow_of - make @flow what the packets of both directions and the sockets at both ends have in common.

@@ -511,7 +511,7 @@ static void put_flow(struct key_row *row, uint32_t nr, struct text id)
 	struct strbuf text = { 0 };
 
 	memcpy(&flow, id.ptr, sizeof(flow));
-	flow_put_ends(&text, &flow);
+	flow_put_ends(&text, &flow, FLOW_BETWEEN);
 	if (text.len <= sizeof(row->bytes[nr]))
 		row->parts[nr * ROWKEY_PART_CNT] =
 			text_keep(row->bytes[nr], (struct text){ text.ptr, text.len });
