@@ -297,4 +297,70 @@ test_values_tested()
 	expect_line "^netfgraph: --when: no traced function called '\*' has all that 'sk.sk_state == TCP_ESTABLISHD' tests$" err
 }
 
-run_tests windows hanging_and_stopped short_window members values_tested -- flood ended_by_limit refusals -- long
+# kept_for CONDITION OPTION...: a recorder that chooses by itself what it records
+kept_for()
+{
+	when=$1
+	shift
+	rm -rf flight
+	begin netfgraph record -v --max-overhead 100 -o flight --ring 8M --pause 10ms --when "$when" "$@"
+	wait_attached
+	sleep 0.5
+}
+
+# A file has what explain needs, with no other option than the condition.
+test_explained()
+{
+	/bin/ip link set lo up
+	kept_for '__sys_recvfrom > 500ms' --window 3s
+	expect_line '^netfgraph: recording calls of __sys_recvfrom with what they call and their sleeps' err
+	LATE=700 HOW=server workload uneven 25
+	end_flight
+	expect 0 explain netfgraph explain "$(ls flight/*.rec)" -o out
+	cat out
+	expect_line '^1 of [0-9]+ calls of __sys_recvfrom was slow: 7[0-9]{2}\.[0-9]+ ms instead of ' out
+	sed -n '/ %  /{p;q}' out >first
+	expect_line ' (9[0-9]|100)\.[0-9] %  asleep in [a-z_]+ \(state S\), woken by server, in its softirq, from tcp_[a-z_]+.*; server meanwhile was asleep in hrtimer_nanosleep \(state S\)' first
+	expect_no_line '^Not known: sleeps' out
+}
+
+# Nobody answers a connect(): it fails after 3 s, or is still open at the end.
+test_explained_connect()
+{
+	modprobe dummy 2>/dev/null
+	/bin/ip link add dumb type dummy || skip 'no dummy device'
+	devices=dumb
+	/bin/ip addr add 10.9.0.1/24 dev dumb
+	/bin/ip link set dumb arp off up
+	echo 1 >/proc/sys/net/ipv4/tcp_syn_retries
+	kept_for '__sys_connect > 1s || drops > 100K/s' --window 4s
+	TO=10.9.0.2 workload connects 1
+	end_flight
+	expect 0 explain netfgraph explain "$(ls flight/*.rec)" -o out
+	cat out
+	sed -n '/ %  /{p;q}' out >first
+	expect_line ' (9[0-9]|100)\.[0-9] %  asleep in [a-z_]+ \(state S\), woken by a softirq.* from tcp_[a-z_]+' first
+
+	kept_for '__sys_connect > 1s' --window 500ms
+	TO=10.9.0.2 workload connects 1
+	end_flight
+	expect 3 explain netfgraph explain "$(ls flight/*.rec)" -o out 2>err
+	cat err out
+	expect_line '^A call of __sys_connect had not returned at the end, after 1\.[0-9]+ s, the last ([1-9]\.[0-9]+ s|9[0-9]{2}\.[0-9]+ ms) without a traced call in [a-z_]+: report --slower-than shows it' out
+}
+
+# Why and where, without values of all calls.
+test_explained_drops()
+{
+	/bin/ip link set lo up
+	kept_for 'drops > 100/s' --window 2s
+	TO=127.0.0.1 workload udp-to 300
+	end_flight
+	expect 0 profile netfgraph profile --by reason --input "$(ls flight/*.rec)" -o out 2>err
+	cat err out
+	expect_line ' 300 .*NO_SOCKET' out
+	expect 3 explain netfgraph explain "$(ls flight/*.rec)" 2>err
+	expect_line "^hint: the recorder kept this file because of 'drops > 100/s', .*: profile --by reason" err
+}
+
+run_tests windows hanging_and_stopped short_window members values_tested explained explained_connect explained_drops -- flood ended_by_limit refusals -- long

@@ -886,7 +886,7 @@ TEST(without_sleeps_nothing_is_said_to_run)
 		"      0.0 us    0.0 %  1 smaller part\n"
 		"The slowest took 1.10 ms, in task curl-77 on CPU 1 at 0.011000: netfgraph report "
 		"-G f --tid 77 --slower-than 1100us FILE\n"
-		"Not known: sleeps; netfgraph record --graph-opts sleep keeps them.\n");
+		"Not known: sleeps; netfgraph record -G f --graph-opts sleep -o FILE keeps them.\n");
 }
 
 TEST(causes_as_json)
@@ -984,13 +984,40 @@ TEST(what_hangs_until_the_end_is_said)
 	uint64_t at = put_slow(put_usuals(1000, 30), 50000, NULL);
 
 	put(ROW_ENTRY, 0, at, 0, "hang");
+	put(ROW_ENTRY, 1, at + 100, 0, "wait");
+	put(ROW_LEAF, 2, at + 200000, 100000, "look");
 	put_note(at + 2300000, "trigger 'hang > 30ms': hang in task 7");
 	CHECK(!slowcalls_finish(sc));
 	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
 	CHECK(!result.slow_start_cnt && !result.has_limited);
 	CHECK_STR(
 		strbuf_cstr(&out),
-		"A call of hang had not returned at the end, after 2.300 s: report --slower-than shows it.\n");
+		"A call of hang had not returned at the end, after 2.300 s, the last 2.000 s without a traced call in wait: "
+		"report --slower-than shows it.\n");
+	strbuf_reset(&out);
+	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\"hanging\":[{\"func\":\"hang\",\"open_ns\":2300000000,\"in\":\"wait\",\"in_ns\":2000000000}]"));
+	strbuf_release(&out);
+}
+
+/* The command that records what a recorder's file lacks waits for the same calls. */
+TEST(a_recorder_that_kept_no_sleeps_is_told_how)
+{
+	static const struct slow_limit limits[] = { { "f", 1500 * US } };
+	const struct explain_view view = {
+		.input = "x", .start_max = 1, .limits = limits, .limit_cnt = 1
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	put_slow(put_usuals(1000, 30), 50000, NULL);
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\nNot known: sleeps; netfgraph record --ring 64M --when 'f > 1500us' -o DIR, without -T, keeps them.\n"));
 	strbuf_release(&out);
 }
 

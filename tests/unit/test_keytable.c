@@ -192,10 +192,11 @@ TEST(a_tracepoint_of_tcp_has_the_flow_of_its_fields)
 	feed_point("tcp", "tcp_retransmit_skb", v4, 2);
 	feed_point("sctp", "sctp_probe", v4, 6);
 	feed_packet("tcp_retransmit_skb", &same, 0);
-	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
-		  ",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,tcp:tcp_retransmit_skb,,1,,,,,,\n"
-		  ",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,tcp_retransmit_skb,,1,100,100,100,100,100,\n"
-		  ",,,tcp [2001:db8::9]:4242 <> [2001:db8::2]:80,tcp:tcp_retransmit_skb,,1,,,,,,\n");
+	CHECK_STR(
+		rows_by(PROFILE_BY_NAME, 0),
+		",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,tcp:tcp_retransmit_skb,,1,,,,,,\n"
+		",,,tcp 10.0.0.9:4242 <> 10.0.0.2:80,tcp_retransmit_skb,,1,100,100,100,100,100,\n"
+		",,,tcp [2001:db8::9]:4242 <> [2001:db8::2]:80,tcp:tcp_retransmit_skb,,1,,,,,,\n");
 }
 
 TEST(a_drop_counts_once_though_functions_pass_its_reason_on)

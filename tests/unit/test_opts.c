@@ -1,3 +1,4 @@
+#include "options/explainopts.h"
 #include "options/opts.h"
 #include "harness.h"
 #include "nfg_abi.h"
@@ -347,17 +348,74 @@ static bool lacks(const char *words)
 	return lacks_reasons(&opts);
 }
 
-TEST(what_waits_for_drops_may_lack_their_reasons)
+TEST(what_waits_for_drops_has_their_reasons)
 {
 	quiet();
-	CHECK(lacks("'drops > 100/s'"));
-	CHECK(lacks("'__sys_connect > 1s || drops > 100/s' --graph-opts retaddr"));
-	CHECK(lacks("'drops > 100/s' -e net:netif_rx"));
+	CHECK(!lacks("'drops > 100/s'"));
+	CHECK(opts.events.cnt == 1 && !strcmp(opts.events.items[0], "skb:kfree_skb"));
+	CHECK(!opts.starts_of_when && !opts.has_sleep && !opts.graph_funcs.cnt);
+	CHECK(!lacks("'drops > 100/s' -e net:netif_rx"));
+	CHECK(opts.events.cnt == 2);
 	CHECK(!lacks("'drops > 100/s' --graph-opts args,retaddr,packet"));
-	CHECK(!lacks("'drops > 100/s' -e skb:kfree_skb"));
-	CHECK(!lacks("'drops > 100/s' -e skb:*"));
-	CHECK(!lacks("'drops > 100/s' -e kfree_skb")); /* as -e takes it */
-	CHECK(!lacks("'__sys_connect > 1s'"));
+	CHECK(!opts.events.cnt);
+	EACH_PART(words, "-e skb:kfree_skb; -e skb:*; -e kfree_skb") { /* as -e takes it */
+		char line[64];
+
+		snprintf(line, sizeof(line), "'drops > 100/s' %s", words);
+		CHECK(!lacks(line) && opts.events.cnt == 1);
+	}
+	CHECK(!lacks("'__sys_connect > 1s' -T x") && !opts.events.cnt);
+	/* the event would be of packets that are not chosen */
+	CHECK(lacks("'drops > 100/s' -G f -g g --graph-opts retaddr"));
+}
+
+/* The words after record --ring 64M --when. */
+static bool recorder_explains(const char *words)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "record -o x --ring 64M --when %s", words);
+	CHECK(!parse_line(line));
+	CHECK(opts.starts_of_when == wants_sleeps(&opts));
+	return opts.starts_of_when;
+}
+
+TEST(a_recorder_of_long_calls_records_what_explain_needs)
+{
+	quiet();
+	CHECK(recorder_explains("'__sys_connect > 1s'"));
+	CHECK(opts.graph_funcs.cnt == 1 && !strcmp(opts.graph_funcs.items[0], "__sys_connect"));
+	CHECK(opts.explains_alone && opts.callee_depth == 1);
+	CHECK(opts.events.cnt == 1 && !strcmp(opts.events.items[0], "skb:kfree_skb"));
+	CHECK(recorder_explains(
+		"'__sys_connect > 1s || f(len > 9) > 5/s || drops > 9/s || losses > 1/s' -p 1"));
+	CHECK(opts.graph_funcs.cnt == 2 && !strcmp(opts.graph_funcs.items[1], "f"));
+	CHECK(explainopts_starts_at(&opts, "sk_skb_reason_drop"));
+	CHECK(explainopts_starts_at(&opts, "kfree_skb") && !explainopts_starts_at(&opts, "ip_rcv"));
+	CHECK(opts.events.cnt == 1);
+	CHECK(recorder_explains("'f > 1s' --callee-depth 2") && opts.callee_depth == 2);
+	CHECK(!opts.explains_alone);
+	CHECK(recorder_explains("'f > 1s' --graph-opts sleep,args -N 'tcp_*'"));
+	CHECK(recorder_explains("'f > 1s' -e net:*") && opts.events.cnt == 1);
+	CHECK(!explainopts_starts_at(&opts, "sk_skb_reason_drop"));
+}
+
+/* What is chosen, or is not below a function of the condition. */
+TEST(a_recorder_records_what_it_is_told_to)
+{
+	quiet();
+	CHECK(!recorder_explains("'f > 9/s'"));
+	CHECK(!recorder_explains("'f(len > 9)'"));
+	CHECK(!recorder_explains("'nf_* > 1ms'"));
+	CHECK(!recorder_explains("'f > 1s || nf_* > 1ms'"));
+	CHECK(!recorder_explains("'losses > 9/s'"));
+	EACH_PART(words, "-T +f; -T f; -G g; -G f -g h; --preset drop; --slower-than 1s; "
+			 "--errors-only; --graph-opts nosleep; --nosleep-time") {
+		char line[64];
+
+		snprintf(line, sizeof(line), "'f > 1s' %s", words);
+		CHECK(!recorder_explains(line));
+	}
 }
 
 static uint64_t self_mib(const char *words)

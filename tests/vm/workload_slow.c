@@ -21,6 +21,14 @@ static bool is_slow(unsigned long i, const char *why)
 	return i % EVERY == EVERY - 1 && how && !strcmp(how, why);
 }
 
+/* How late the server is that sleeps: $LATE milliseconds, or as all others. */
+static unsigned long late_ms(void)
+{
+	const char *late = getenv("LATE");
+
+	return late ? strtoul(late, NULL, 10) : SLOW_MS;
+}
+
 static void burn_ms(unsigned long ms)
 {
 	const unsigned long end = now_ms() + ms;
@@ -136,7 +144,7 @@ static unsigned long be_late(unsigned long i, const struct helper *helper, int d
 		get_byte(helper->told);
 	begin = now_ms();
 	if (is_slow(i, "server"))
-		sleep_ms(SLOW_MS);
+		sleep_ms(late_ms());
 	if (is_slow(i, "burns"))
 		burn_ms(SLOW_MS);
 	if (is_slow(i, "faults"))

@@ -639,6 +639,48 @@ static void put_slowest(struct explain *ex)
 	strbuf_str(ex->out, " FILE\n");
 }
 
+static void put_word(struct strbuf *out, struct text name)
+{
+	clean_add(out, name.ptr, name.len, CLEAN_WORD);
+}
+
+/* How long a call has been open. */
+static void put_open(struct strbuf *out, uint64_t ns)
+{
+	span_put(out, ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
+}
+
+/* As --when takes it. */
+static void put_limit(struct strbuf *out, uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	size_t unit = 0;
+
+	while (unit + 1 < ARRAY_SIZE(units) && !(ns % 1000)) {
+		ns /= 1000;
+		unit++;
+	}
+	strbuf_printf(out, "%" PRIu64 "%s", ns, units[unit]);
+}
+
+/* The command that records sleeps of the same calls. */
+static void put_lacks_sleeps(struct explain *ex)
+{
+	const struct text name = slowcalls_name(ex->sc, ex->causes->start->func);
+	const uint64_t limit_ns = slow_limit_of(name, ex->view->limits, ex->view->limit_cnt);
+
+	strbuf_str(ex->out, "Not known: sleeps; netfgraph record ");
+	strbuf_str(ex->out, limit_ns ? "--ring 64M --when '" : "-G ");
+	put_word(ex->out, name);
+	if (limit_ns) {
+		strbuf_str(ex->out, " > ");
+		put_limit(ex->out, limit_ns);
+		strbuf_str(ex->out, "' -o DIR, without -T, keeps them.\n");
+	} else {
+		strbuf_str(ex->out, " --graph-opts sleep -o FILE keeps them.\n");
+	}
+}
+
 static void put_unknown(struct explain *ex)
 {
 	const struct startfunc *start = ex->causes->start;
@@ -646,7 +688,7 @@ static void put_unknown(struct explain *ex)
 	if (start->open_cnt) {
 		strbuf_printf(ex->out, "Not returned at the end: %" PRIu64 " %s, one after ",
 			      start->open_cnt, plural(start->open_cnt, "call", "calls"));
-		span_put(ex->out, start->open_ns < INT64_MAX ? (int64_t)start->open_ns : INT64_MAX);
+		put_open(ex->out, start->open_ns);
 		strbuf_str(ex->out, ".\n");
 	}
 	if (start->cut_cnt)
@@ -654,8 +696,7 @@ static void put_unknown(struct explain *ex)
 			      "Not known: %" PRIu64 " more %s, of which events are missing.\n",
 			      start->cut_cnt, plural(start->cut_cnt, "call", "calls"));
 	if (!ex->view->has_sleeps)
-		strbuf_str(ex->out,
-			   "Not known: sleeps; netfgraph record --graph-opts sleep keeps them.\n");
+		put_lacks_sleeps(ex);
 }
 
 /* Mark the way to the largest cause that the slowest call has, and say so. */
@@ -826,9 +867,15 @@ static void put_hanging(const struct slowcalls *sc, const struct explain_view *v
 		const struct text name = slowcalls_name(sc, start->func);
 
 		strbuf_printf(out, "%sA call of ", out->len ? "\n" : "");
-		clean_add(out, name.ptr, name.len, CLEAN_WORD);
+		put_word(out, name);
 		strbuf_str(out, " had not returned at the end, after ");
-		span_put(out, start->open_ns < INT64_MAX ? (int64_t)start->open_ns : INT64_MAX);
+		put_open(out, start->open_ns);
+		if (start->open_in_ns) {
+			strbuf_str(out, ", the last ");
+			put_open(out, start->open_in_ns);
+			strbuf_str(out, " without a traced call in ");
+			put_word(out, slowcalls_name(sc, start->open_in));
+		}
 		strbuf_str(out, ": report --slower-than shows it.\n");
 	}
 }

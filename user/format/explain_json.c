@@ -308,6 +308,12 @@ void explain_json_hanging(const struct slowcalls *sc, const struct explain_view 
 		jsonw_key(w, "func");
 		jsonw_known(w, slowcalls_name(sc, start->func));
 		json_u64_put(w, "open_ns", start->open_ns);
+		jsonw_key(w, "in");
+		if (start->open_in_ns)
+			jsonw_known(w, slowcalls_name(sc, start->open_in));
+		else
+			jsonw_null(w);
+		json_u64_put(w, "in_ns", start->open_in_ns);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);

@@ -18,6 +18,8 @@ struct opencall {
 	size_t merged_cnt;
 	struct slowtree tree;
 	uint32_t slept; /* the detail of the sleep that the last point was, plus 1 */
+	uint32_t in;    /* the function's name that ran when its last traced call began or ended, */
+	uint64_t in_ns; /* and when that was; 0: none was seen */
 	uint32_t next_free;
 };
 
@@ -233,6 +235,7 @@ static void open_free(struct slowcalls *sc, struct calltask *task)
 	slowtree_reset(&open->tree);
 	open->cnt = open->merged_cnt = 0;
 	open->slept = 0;
+	open->in_ns = 0;
 	open->next_free = sc->free_open;
 	sc->free_open = task->user - 1;
 	task->user = 0;
@@ -279,11 +282,22 @@ static void tree_add(struct slowcalls *sc, struct calltask *task, uint32_t depth
 
 static const uint32_t no_causes[2] = { SLOWTREE_NONE, SLOWTREE_NONE };
 
+/* From @ns on the task's outermost call is in the function at @path. */
+static void is_in(struct slowcalls *sc, struct calltask *task, uint32_t path, uint64_t ns)
+{
+	struct opencall *open = sc->err || sc->is_ending ? NULL : open_of(sc, task);
+
+	if (!open || path == SLOWCALLS_NONE)
+		return;
+	open->in = sc->paths[path].func;
+	open->in_ns = ns;
+}
+
 static void on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct slowcalls *sc = ctx;
 
-	call_path(sc, task, call);
+	is_in(sc, task, call_path(sc, task, call), call->begin_ns);
 	if (sc->keeps_trees)
 		tree_add(sc, task, call->depth, no_causes);
 }
@@ -322,8 +336,12 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 		const uint64_t end_ns = call->end_ns > sc->seen_ns ? call->end_ns : sc->seen_ns;
 
 		start->open_cnt++;
-		if (end_ns - call->begin_ns > start->open_ns)
+		if (end_ns - call->begin_ns > start->open_ns) {
 			start->open_ns = end_ns - call->begin_ns;
+			start->open_in = open->in;
+			start->open_in_ns =
+				open->in_ns && end_ns > open->in_ns ? end_ns - open->in_ns : 0;
+		}
 	} else if (!call->has_entry || !call->has_return || !call->has_duration) {
 		start->cut_cnt++;
 	} else {
@@ -385,10 +403,12 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	part_put(sc, open, &detail, cnt, own_ns);
 	if (is_own_row(sc, call))
 		tree_add(sc, task, call->depth, (uint32_t[2]){ detail.cause, SLOWTREE_NONE });
-	if (call->depth)
+	if (call->depth) {
 		task->calls[call->depth - 1].user_ns += (uint64_t)ns;
-	else if (!sc->err)
+		is_in(sc, task, sc->paths[path].parent, call->end_ns);
+	} else if (!sc->err) {
 		start_end(sc, task, call, sc->paths[path].func);
+	}
 }
 
 /* ---- tracepoints ---- */

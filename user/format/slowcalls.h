@@ -92,9 +92,11 @@ struct startfunc {
 		calls; /* that have an entry, a return and a duration, in the order of their returns */
 	size_t call_cnt;
 	size_t call_cap;
-	uint64_t cut_cnt;  /* calls that lack their entry or return, because events are missing */
-	uint64_t open_cnt; /* that had not returned at the end, */
-	uint64_t open_ns;  /* and how long the longest had taken then */
+	uint64_t cut_cnt;    /* calls that lack their entry or return, because events are missing */
+	uint64_t open_cnt;   /* that had not returned at the end, */
+	uint64_t open_ns;    /* and how long the longest had taken then, */
+	uint32_t open_in;    /* in which function it was */
+	uint64_t open_in_ns; /* without a traced call; 0: unknown */
 	uint64_t untimed_cnt; /* of a trace without durations */
 	struct slowtree
 		tree; /* with slowcalls_keep_trees, that of the slowest call, the last one of several */

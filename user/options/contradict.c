@@ -9,6 +9,7 @@
 #include "format/keytable.h"
 #include "format/profile.h"
 #include "nfg_abi.h"
+#include "options/explainopts.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/opttab.h"
@@ -439,18 +440,6 @@ static bool lists_funcs(const struct opts *opts)
 	       opts->nograph_funcs.cnt || opts->presets.cnt;
 }
 
-/* The first function of which --when waits for a long call; NULL: none. */
-static const char *waited_func(const struct opts *opts)
-{
-	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++) {
-		const struct trigger_cond *cond = &opts->when->conds[i];
-
-		if (cond->longer_ns && glob_is_plain(cond->pattern))
-			return cond->pattern;
-	}
-	return NULL;
-}
-
 /* Contradictions that no rule of names can express. */
 static const char *special_contradiction(struct opts *opts)
 {
@@ -463,7 +452,7 @@ static const char *special_contradiction(struct opts *opts)
 		return "list -e lists tracepoints, and takes no functions";
 	lacking = graphopts_lacks_starts(opts);
 	if (lacking) {
-		const char *waited = waited_func(opts);
+		const char *waited = explainopts_waited(opts);
 
 		snprintf(
 			why, sizeof(why),
@@ -578,9 +567,12 @@ const char *contradict_settle(struct opts *opts)
 
 	if (!why)
 		why = preset_filter_settle(opts);
-
+	if (!why && opts->when)
+		why = explainopts_settle_recorder(opts);
 	if (!why)
 		why = contradiction(opts);
+	if (!why && opts->verb == VERB_EXPLAIN && !opts->input_path)
+		why = explainopts_settle(opts);
 	if (!why && opts->by == BY_STAGE && !opts->input_path)
 		why = str_list_add(&opts->presets, "stages");
 	if (!why && opts->by == BY_KEY && !opts->input_path)

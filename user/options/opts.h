@@ -82,11 +82,12 @@ struct opts {
 	struct str_list events; /* -e */
 	bool counts_points;     /* profile --by: tracepoints alone, and no function */
 	struct str_list latency_funcs;
-	int by;                     /* enum table_by */
-	bool has_by;                /* --by was given */
-	struct rowkeys keys;        /* profile --by: what the rows are of */
-	bool explains_alone;        /* explain: the functions are of its choice */
-	bool explain_tree;          /* --tree */
+	int by;              /* enum table_by */
+	bool has_by;         /* --by was given */
+	struct rowkeys keys; /* profile --by: what the rows are of */
+	bool starts_of_when; /* the start functions are those of --when */
+	bool explains_alone; /* explain, or a recorder for it: the functions are of its choice */
+	bool explain_tree;   /* --tree */
 	uint64_t explain_slower_ns; /* explain: what is slow; 0: by the rule of format/causes.h */
 	struct str_list presets;    /* names that preset_find knows */
 	struct num_list pids;

@@ -780,7 +780,8 @@ const struct opt_def opt_defs[] = {
 	  "returned), a function is called more often ('__tcp_retransmit_skb > 50/s', '*' and '?' match), more packets are "
 	  "dropped ('drops > 100/s') or more events are lost ('losses > 1000/s'). Parentheses take only calls whose arguments, "
 	  "members or result pass a test as that of --filter, with a limit or alone ('tcp_sendmsg(sk.sk_mark == 5) > 1s', "
-	  "'tcp_v4_connect(retval == -EAGAIN)'). '||' joins conditions." },
+	  "'tcp_v4_connect(retval == -EAGAIN)'). '||' joins conditions. Unless options choose functions, a call that takes longer is "
+	  "recorded for explain, as with -G and --graph-opts sleep, and a drop with its reason (-e skb:kfree_skb)." },
 	{ 0, "window", "DURATION", DURATION(window_ns), OF(VERB_RECORD),
 	  "With --ring: how much of the trace to keep before and after the trigger, and, of a call that takes longer, all since "
 	  "it began, as far as --ring holds it. Default: 5s." },

@@ -13,6 +13,7 @@
 #include "filter/filter.h"
 #include "filter/pcapfilter.h"
 #include "format/details.h"
+#include "options/explainopts.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
 #include "select/presets.h"
@@ -339,7 +340,7 @@ static bool is_start_name(const struct opts *opts, const struct func *func)
 {
 	if (!opts->graph_funcs.cnt && !opts->presets.cnt)
 		return opts->packet.insn_cnt || opts->filter;
-	return is_listed(&opts->graph_funcs, func) ||
+	return is_listed(&opts->graph_funcs, func) || explainopts_starts_at(opts, func->name.ptr) ||
 	       preset_list_has_start(opts->presets.items, opts->presets.cnt, func->name.ptr);
 }
 

@@ -593,6 +593,21 @@ static void hint_short_window(const struct trigger_rule *rule, uint64_t window_n
 	}
 }
 
+/* What is recorded, where the conditions choose it. */
+static void say_chosen(const struct opts *opts)
+{
+	struct strbuf names = { 0 };
+
+	if (!opts->starts_of_when)
+		return;
+	for (size_t i = 0; i < opts->graph_funcs.cnt; i++)
+		strbuf_printf(&names, "%s%s", i ? ", " : "", opts->graph_funcs.items[i]);
+	log_begin(
+		"recording calls of %s with what they call and their sleeps, as explain needs it; -T +%s records the default functions in all calls, without sleeps",
+		strbuf_cstr(&names), opts->graph_funcs.items[0]);
+	strbuf_release(&names);
+}
+
 int sink_flight_new(struct sink **out, const struct sink_recording_config *config)
 {
 	const struct opts *opts = config->opts;
@@ -618,6 +633,8 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 	sf->rule = opts->when;
 	sf->tests = opts->when_tests;
 	err = sink_watch(sf, config);
+	if (!err)
+		say_chosen(opts);
 	if (!err)
 		hint_short_window(opts->when, flight.window_ns);
 	if (!err && lacks_reasons(opts))

@@ -142,6 +142,27 @@ static const char **trace_rules(const struct opts *opts, const struct facts *fac
 	return rules;
 }
 
+/* Those of -G, and where a recorder starts at the functions of --when, that of its drops. */
+static const char **start_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
+{
+	const size_t when_cnt = opts->starts_of_when ? opts->when->cnt : 0;
+	const char **rules = calloc(opts->graph_funcs.cnt + when_cnt + 1, sizeof(*rules));
+
+	*cnt = 0;
+	for (size_t i = 0; rules && i < opts->graph_funcs.cnt; i++)
+		rules[(*cnt)++] = opts->graph_funcs.items[i];
+	for (size_t i = 0; rules && i < when_cnt; i++) {
+		const struct trigger_cond *cond = &opts->when->conds[i];
+		const char *rule = cond->what == TRIGGER_DROPS
+					   ? trigger_wants(cond, kernel_has, facts->ksyms)
+					   : NULL;
+
+		if (rule)
+			rules[(*cnt)++] = rule + 1; /* without its + */
+	}
+	return rules;
+}
+
 /*
  * Whether nothing below start functions is wanted: a table by flow has a row for each function, and those below would repeat
  * the start function's.
@@ -167,7 +188,9 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 {
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
 	size_t trace_cnt;
+	size_t start_cnt;
 	const char **trace = trace_rules(opts, facts, &trace_cnt);
+	const char **starts = start_rules(opts, facts, &start_cnt);
 	const struct attach_want want = plan_attach_want(opts, facts, NULL);
 	const bool takes_extras = attach_takes_extras(&want);
 
@@ -179,8 +202,8 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.checks_notrace = opts_is_given(opts, "notrace-funcs"),
 		.nograph = opts->nograph_funcs.items,
 		.nograph_cnt = opts->nograph_funcs.cnt,
-		.starts = opts->graph_funcs.items,
-		.start_cnt = opts->graph_funcs.cnt,
+		.starts = starts,
+		.start_cnt = start_cnt,
 		.presets = presets,
 		.preset_cnt = opts->presets.cnt,
 		.with_costs = opts->explains_alone,
@@ -204,7 +227,7 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		rules->common_cnt = SLOW_COMMON_MAX;
 		rules->uncommon_cnt = SLOW_UNCOMMON_MAX;
 	}
-	if (!presets || !trace)
+	if (!presets || !trace || !starts)
 		return -ENOMEM;
 	for (size_t i = 0; i < opts->presets.cnt; i++)
 		presets[i] = preset_find(opts->presets.items[i]);
@@ -215,6 +238,7 @@ void plan_rules_release(struct select_rules *rules)
 {
 	free((void *)rules->presets);
 	free((void *)rules->trace);
+	free((void *)rules->starts);
 	*rules = (struct select_rules){ 0 };
 }
 

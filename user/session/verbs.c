@@ -526,25 +526,11 @@ enum verdict verbs_report(const struct opts *opts)
 enum verdict verbs_explain(const struct opts *opts)
 {
 	struct opts here = *opts;
-	struct str_list events = { 0 };
-	enum verdict verdict;
 
 	/* --slower-than must not drop the other calls: the slow ones are compared with them */
 	here.explain_slower_ns = here.starts.slower_ns;
 	here.starts.slower_ns = 0;
-	if (here.input_path)
-		return verbs_report(&here);
-	here.has_sleep = true;
-	here.explains_alone = !here.callee_depth && !here.all_callees && !here.trace_funcs.cnt;
-	if (here.explains_alone)
-		here.callee_depth = 1;
-	/* packets that the calls themselves lose */
-	if (here.explains_alone && !here.events.cnt && !here.packet.insn_cnt && !here.filter &&
-	    !here.nograph_funcs.cnt && !str_list_add(&events, "skb:kfree_skb"))
-		here.events = events;
-	verdict = session_run(&here);
-	str_list_release(&events);
-	return verdict;
+	return here.input_path ? verbs_report(&here) : session_run(&here);
 }
 
 enum verdict verbs_trace(const struct opts *opts)

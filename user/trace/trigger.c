@@ -244,6 +244,15 @@ const char *trigger_wants(const struct trigger_cond *cond,
 	return NULL;
 }
 
+bool trigger_drops_in(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(drop_rules); i++) {
+		if (!strcmp(drop_rules[i] + 1, name))
+			return true;
+	}
+	return false;
+}
+
 static bool has_func(void *ctx, const char *name)
 {
 	const struct functab *functab = ctx;

@@ -63,6 +63,9 @@ const char *trigger_parse(struct trigger_rule *rule, const char *text);
 const char *trigger_wants(const struct trigger_cond *cond,
 			  bool (*exists)(void *ctx, const char *name), void *ctx);
 
+/* trigger_drops_in - whether calls of this function are what a condition of drops counts. No kernel has two of these. */
+bool trigger_drops_in(const char *name);
+
 struct trigger;
 struct netcost;
 

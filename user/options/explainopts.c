@@ -1,0 +1,95 @@
+#include "options/explainopts.h"
+
+#include "base/parse.h"
+#include "options/graphopts.h"
+#include "options/opttab.h"
+#include "trace/trigger.h"
+
+/* The tracepoint of all drops: their reasons and places. */
+#define DROPS_POINT "skb:kfree_skb"
+
+/* With these, tracepoints would be shown of other packets and calls than are chosen. */
+static bool takes_drops(const struct opts *opts)
+{
+	return !opts->packet.insn_cnt && !opts->filter && !opts->nograph_funcs.cnt;
+}
+
+const char *explainopts_settle(struct opts *opts)
+{
+	opts->has_sleep = true;
+	opts->explains_alone = !opts->callee_depth && !opts->all_callees && !opts->trace_funcs.cnt;
+	if (!opts->explains_alone)
+		return NULL;
+	opts->callee_depth = 1;
+	/* packets that the calls themselves lose */
+	return opts->events.cnt || !takes_drops(opts) ? NULL
+						      : str_list_add(&opts->events, DROPS_POINT);
+}
+
+static bool is_long_call(const struct trigger_cond *cond)
+{
+	return cond->what == TRIGGER_FUNCS && cond->longer_ns && glob_is_plain(cond->pattern);
+}
+
+const char *explainopts_waited(const struct opts *opts)
+{
+	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++) {
+		if (is_long_call(&opts->when->conds[i]))
+			return opts->when->conds[i].pattern;
+	}
+	return NULL;
+}
+
+/* Whether calls below the functions of the conditions are all that the conditions need. */
+static bool waits_for_starts(const struct opts *opts)
+{
+	for (uint32_t i = 0; i < opts->when->cnt; i++) {
+		const struct trigger_cond *cond = &opts->when->conds[i];
+
+		/* a pattern is of functions that are traced anyway, wherever they are called */
+		if (cond->what == TRIGGER_FUNCS && !glob_is_plain(cond->pattern))
+			return false;
+	}
+	return explainopts_waited(opts);
+}
+
+bool explainopts_starts_at(const struct opts *opts, const char *func)
+{
+	if (!opts->starts_of_when || !trigger_drops_in(func))
+		return false;
+	for (uint32_t i = 0; i < opts->when->cnt; i++) {
+		if (opts->when->conds[i].what == TRIGGER_DROPS)
+			return true;
+	}
+	return false;
+}
+
+static bool chooses_calls(const struct opts *opts)
+{
+	return opts->trace_funcs.cnt || selector_of(opts, SELECTS_BY_STARTS) ||
+	       selector_of(opts, SELECTS_EVENTS) || opts->host_side || opts->nosleep_time ||
+	       opts->learn_ns || graphopts_hides_sleeps(opts);
+}
+
+static const char *add_starts(struct opts *opts)
+{
+	const char *why = NULL;
+
+	opts->starts_of_when = true;
+	for (uint32_t i = 0; i < opts->when->cnt && !why; i++) {
+		if (opts->when->conds[i].what == TRIGGER_FUNCS)
+			why = str_list_add(&opts->graph_funcs, opts->when->conds[i].pattern);
+	}
+	return why ? why : explainopts_settle(opts);
+}
+
+const char *explainopts_settle_recorder(struct opts *opts)
+{
+	const char *why = NULL;
+
+	if (!chooses_calls(opts) && waits_for_starts(opts))
+		why = add_starts(opts);
+	if (!why && lacks_reasons(opts) && takes_drops(opts))
+		why = str_list_add(&opts->events, DROPS_POINT);
+	return why;
+}
