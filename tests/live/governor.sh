@@ -200,6 +200,41 @@ test_many_events()
 	expect_clean 'events were bounded'
 }
 
+# Of a recording, and of the trace itself: a row of a function that was left out has its calls until then.
+test_left_out_in_tables()
+{
+	begin netfgraph record -v -T 'udp_*' -T 'ip_*' -T '__ip_*' --max-overhead 100 --max-events 5K -o rec
+	wait_attached
+	begun=$(now)
+	while [ $(($(now) - begun)) -lt 4000 ]; do
+		workload udp 1000 >/dev/null
+	done
+	kill -TERM "$tracer" 2>/dev/null
+	wait "$tracer"
+	cat err
+	expect_line '^netfgraph: left out ' err
+	for by in function program; do
+		expect 0 profile netfgraph profile --by "$by" --input rec -o out 2>err
+		cat out
+		expect_line ' [a-z0-9_]+ \*$' out
+		expect_line '^\* left out during the trace \(--max-events\): the row has the calls until then$' out
+		netfgraph profile --by "$by" --input rec --format json -o out 2>err
+		[ "$(count '"left_out":true\}$' out)" -ge 1 ] || fail 'not in JSON'
+	done
+	begin netfgraph profile -v --by program -T 'udp_*' -T 'ip_*' -T '__ip_*' --max-overhead 2 -o out
+	wait_attached
+	begun=$(now)
+	while [ $(($(now) - begun)) -lt 4000 ]; do
+		workload udp 1000 >/dev/null
+	done
+	kill -TERM "$tracer" 2>/dev/null
+	wait "$tracer"
+	cat err out
+	# a fast host may take it
+	! grep -q '^netfgraph: left out ' err || expect_line ' [a-z0-9_]+ \*$' out
+	! grep -q '^netfgraph: left out ' err || expect_line '^\* left out during the trace \(--max-overhead\)' out
+}
+
 test_few_events()
 {
 	begin_trace -T inet_getname --max-events 100K
@@ -512,4 +547,4 @@ case $(uname -r) in
 esac
 note_attached
 sleep 5 # until the kernel has done what it puts off at boot
-run_tests duty open_between_windows ended_in_windows learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out bursts many_events few_events too_many_events
+run_tests duty open_between_windows ended_in_windows learn learn_elsewhere dear_workload others others_are_estimated prices_are_measured shares_are_recorded -- cheap_workload not_enough_to_leave_out bursts many_events left_out_in_tables few_events too_many_events

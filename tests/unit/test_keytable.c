@@ -681,6 +681,33 @@ TEST(columns_are_in_the_order_of_the_keys)
 		     "  -                                 -          -      kfree_skb\n"));
 }
 
+TEST(what_a_limit_left_out_has_a_mark_in_its_rows)
+{
+	const uint32_t ids[] = { 1 };
+	const struct leftout lo = { .limit = LEFTOUT_EVENTS, .func_ids = ids, .func_cnt = 1 };
+	struct func funcs[] = { { .name = { "a", 1 } }, { .name = { "b", 1 } } };
+	const struct functab tab = { .funcs = funcs, .cnt = 2 };
+	struct leftfuncs left = { 0 };
+	const struct keytable_view view = { .sort = PROFILE_BY_NAME, .left = &left };
+	struct tablew w = { .out = &out };
+
+	begin(ROWKEY_PROGRAM, 9);
+	feed(ROW_LEAF, 0, "a", "");
+	feed(ROW_LEAF, 0, "b", "");
+	CHECK(!leftfuncs_add(&left, &lo, &tab));
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK(strstr(strbuf_cstr(&out), " a\n") && strstr(strbuf_cstr(&out), " b *\n"));
+	strbuf_reset(&out);
+	leftfuncs_put_line(&left, &out);
+	CHECK(strstr(strbuf_cstr(&out), " (--max-events): "));
+	strbuf_reset(&out);
+	w = (struct tablew){ .out = &out, .form = TABLE_JSON };
+	CHECK(!keytable_put(kt, &view, &w));
+	CHECK(strstr(strbuf_cstr(&out), "\"bytes\":null,\"left_out\":false}\n"));
+	CHECK(strstr(strbuf_cstr(&out), "\"bytes\":null,\"left_out\":true}\n"));
+	leftfuncs_release(&left);
+}
+
 static uint8_t count_starts(void *ctx, struct text func, struct text module)
 {
 	if (text_equal(func, TEXT("outer")) || text_equal(func, TEXT("inner")) ||

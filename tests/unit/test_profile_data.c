@@ -78,7 +78,7 @@ TEST(json_says_when_and_whose)
 		"b", &view, &web,
 		"{\"table\":\"profile\",\"schema\":1,\"host\":\"web-1\","
 		"\"begin\":\"2025-11-23T07:47:36.123451Z\",\"end\":\"2025-11-23T07:47:36.123462Z\","
-		"\"func\":\"outer\",\"module\":null," OUTER_NUMBERS "}\n");
+		"\"func\":\"outer\",\"module\":null," OUTER_NUMBERS ",\"left_out\":false}\n");
 }
 
 TEST(json_has_null_for_what_is_unknown)
@@ -88,7 +88,7 @@ TEST(json_has_null_for_what_is_unknown)
 
 	check_json("b", &view, &unknown,
 		   "{\"table\":\"profile\",\"schema\":1,\"host\":null,\"begin\":null,\"end\":null,"
-		   "\"func\":\"outer\",\"module\":null," OUTER_NUMBERS "}\n");
+		   "\"func\":\"outer\",\"module\":null," OUTER_NUMBERS ",\"left_out\":false}\n");
 }
 
 TEST(json_has_callers_and_callees_and_histograms)
@@ -108,7 +108,42 @@ TEST(json_has_callers_and_callees_and_histograms)
 		"\"callers\":[{\"count\":2,\"total_ns\":100,\"func\":\"outer\",\"module\":null},"
 		"{\"count\":1,\"total_ns\":3000,\"func\":null,\"module\":null}],\"callees\":[],"
 		"\"histogram\":[{\"from_ns\":0,\"count\":1},{\"from_ns\":64,\"count\":1},"
-		"{\"from_ns\":2048,\"count\":1}]}\n");
+		"{\"from_ns\":2048,\"count\":1}],\"left_out\":false}\n");
+}
+
+/* In a table as text a mark, and a line below that says what it is. */
+TEST(what_a_limit_left_out_is_marked)
+{
+	const uint32_t ids[] = { 0, 9 };
+	struct leftout lo = { .limit = LEFTOUT_NEIGHBOURS, .func_ids = ids, .func_cnt = 2 };
+	struct func funcs[] = { { .name = { "outer", 5 } }, { .name = { "b", 1 } } };
+	const struct functab tab = { .funcs = funcs, .cnt = CNT_OF(funcs) };
+	struct leftfuncs left = { 0 };
+	const struct profile_view view = { .sort = PROFILE_BY_TOTAL, .row_max = 1, .left = &left };
+	struct strbuf out = { 0 };
+
+	lo.limit = LEFTOUT_LEARNED;
+	CHECK(!leftfuncs_add(&left, &lo, &tab));
+	CHECK(!leftfuncs_mark(&left, TEXT("outer"), TEXT("")));
+	lo.limit = LEFTOUT_NEIGHBOURS;
+	CHECK(!leftfuncs_add(&left, &lo, &tab));
+	funcs[0].name = TEXT("gone");
+	CHECK(strstr(table_of(sample("b"), &view), "  outer *\n"));
+	leftfuncs_put_line(&left, &out);
+	CHECK_STR(
+		strbuf_cstr(&out),
+		"* left out during the trace (--max-overhead): the row has the calls until then\n");
+	strbuf_reset(&out);
+	check_json("b", &view, &(struct profile_origin){ .table = "profile" },
+		   "{\"table\":\"profile\",\"schema\":1,\"host\":null,\"begin\":null,\"end\":null,"
+		   "\"func\":\"outer\",\"module\":null," OUTER_NUMBERS ",\"left_out\":true}\n");
+	CHECK(!leftfuncs_mark(&left, TEXT("outer"), TEXT("module")));
+	leftfuncs_put_line(&left, &out);
+	strbuf_reset(&out);
+	leftfuncs_put_line(&left, &out); /* not twice, nor below a table without one */
+	CHECK(!out.len);
+	strbuf_release(&out);
+	leftfuncs_release(&left);
 }
 
 TEST(csv_quotes_what_would_be_another_column)

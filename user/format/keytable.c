@@ -477,6 +477,7 @@ struct key_row {
 	struct text func; /* of a tracepoint: SYSTEM:NAME */
 	struct text module;
 	bool is_number[ROWKEYS_MAX];
+	bool is_left_out;
 	char bytes[ROWKEYS_MAX][160]; /* of a flow, or of the number of a cgroup */
 };
 
@@ -676,6 +677,8 @@ static void func_put(struct strbuf *out, const void *data)
 	const struct key_row *row = data;
 
 	clean_func(out, row->func.len ? row->func : text_from("-"), row->module, CLEAN_WORD);
+	if (row->is_left_out)
+		leftfuncs_put_mark(out);
 }
 
 static const struct column first_columns[] = {
@@ -795,6 +798,15 @@ static void columns_make(struct key_columns *to, const struct rowkeys *keys)
 	columns_add(to, &func_column, 1);
 }
 
+static void row_put(struct tablew *w, const struct table *table, const struct key_row *row)
+{
+	tablew_open(w, table->name, table->schema);
+	for (size_t i = 0; i < table->column_cnt; i++)
+		tablew_cell(w, &table->columns[i], row);
+	leftfuncs_put_member(w, row->is_left_out);
+	tablew_close(w);
+}
+
 int keytable_put(const struct keytable *kt, const struct keytable_view *view, struct tablew *w)
 {
 	struct key_columns columns;
@@ -804,10 +816,13 @@ int keytable_put(const struct keytable *kt, const struct keytable_view *view, st
 
 	columns_make(&columns, &kt->config.keys);
 	for (size_t i = 0; !err && i < cnt; i++)
+		rows.sorted[i]->is_left_out =
+			leftfuncs_mark(view->left, rows.sorted[i]->func, rows.sorted[i]->module);
+	for (size_t i = 0; !err && i < cnt; i++)
 		tablew_measure(w, &columns.table, rows.sorted[i]);
 	tablew_head(w, &columns.table);
 	for (size_t i = 0; !err && i < cnt; i++)
-		tablew_row(w, &columns.table, rows.sorted[i]);
+		row_put(w, &columns.table, rows.sorted[i]);
 	rows_end(&rows);
 	return !err && strbuf_ok(w->out) ? 0 : -ENOMEM;
 }

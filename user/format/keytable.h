@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/table.h"
+#include "format/leftfuncs.h"
 #include "format/profile.h"
 #include "format/profile_table.h"
 #include "format/rowkey.h"
@@ -84,6 +85,7 @@ struct keytable_view {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t real_offset_ns;
+	struct leftfuncs *left; /* functions whose rows are marked; NULL: none */
 };
 
 /* keytable_put - append the table. Return: 0 or -ENOMEM. */

@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/table.h"
+#include "format/leftfuncs.h"
 #include "base/vec.h"
 #include "trace/netcost.h"
 #include "trace/row.h"
@@ -74,6 +75,7 @@ struct profile_func {
 	uint64_t has_net_total;
 	uint64_t has_net_self;
 	uint64_t has_net_p50;
+	bool is_left_out; /* its calls were not traced to the end: profile_view.left */
 };
 
 /* A number of a function: a column of the tables, and what they can be sorted by. */
@@ -184,6 +186,7 @@ struct profile_view {
 	const char *callers_of;
 	const char *callees_of;
 	const struct str_list *funcs; /* globs: only matching functions; NULL: all */
+	struct leftfuncs *left;       /* functions whose rows are marked; NULL: none */
 };
 
 /*

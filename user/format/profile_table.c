@@ -18,6 +18,20 @@ static void put_func_name(struct strbuf *out, struct text name, struct text modu
 	clean_func(out, name.len ? name : (struct text){ "[unknown]", 9 }, module, CLEAN_WORD);
 }
 
+static void put_func(struct strbuf *out, const void *row)
+{
+	const struct profile_func *f = row;
+
+	put_func_name(out, f->name, f->module);
+	if (f->is_left_out)
+		leftfuncs_put_mark(out);
+}
+
+static void mark_left(struct profile_func *f, const struct profile_view *view)
+{
+	f->is_left_out = leftfuncs_mark(view->left, f->name, f->module);
+}
+
 /* Names begin in column @column. */
 static void table_put_pair(const struct profile *p, const struct pairs *pairs,
 			   const struct caller_stat *pair, size_t column, struct strbuf *out)
@@ -71,7 +85,7 @@ static void table_put_latency(const struct profile *p, const struct table_row *r
 {
 	const struct profile_func *f = &row->f;
 
-	put_func_name(out, f->name, f->module);
+	put_func(out, f);
 	strbuf_printf(out, ": %" PRIu64 " %s", f->call_cnt, plural(f->call_cnt, "call", "calls"));
 	if (!f->timed_cnt) {
 		strbuf_str(out, ", of unknown duration\n");
@@ -109,6 +123,7 @@ int profile_print_latency(const struct profile *p, const char *pattern,
 			break;
 		if (matched++)
 			strbuf_char(out, '\n');
+		mark_left(&pr.rows[i].f, view);
 		table_put_latency(p, &pr.rows[i], out);
 		table_put_edges(&pr, &pr.rows[i], LATENCY_PAIR_COLUMN, out);
 	}
@@ -175,13 +190,6 @@ static void profile_data_put_histogram(const struct hist *hist, struct tablew *w
 
 /* ---- the table ---- */
 
-static void put_func(struct strbuf *out, const void *row)
-{
-	const struct profile_func *f = row;
-
-	put_func_name(out, f->name, f->module);
-}
-
 static const struct column begin_columns[] = {
 	{ "host", .cell = CELL_HOST },
 	{ "begin", COLUMN_AS(CELL_TIME, struct profile_origin, begin_ns) },
@@ -213,6 +221,8 @@ static void table_put_row(const struct printing *pr, const struct table_row *row
 		profile_data_put_pairs(pr->p, &pr->callees, row->func, "callees", w);
 	if (row && begin->has_histogram)
 		profile_data_put_histogram(&pr->p->funcs[row->func].hist, w);
+	if (row)
+		leftfuncs_put_member(w, f->is_left_out);
 	tablew_close(w);
 	if (row && w->form == TABLE_TEXT)
 		table_put_edges(pr, row, PAIR_COLUMN + (has_net ? NET_COLUMNS : 0), w->out);
@@ -236,6 +246,7 @@ int profile_put_table(const struct profile *p, const struct profile_view *view,
 	     i++) {
 		if (!printing_has(&pr, &pr.rows[i]))
 			continue;
+		mark_left(&pr.rows[i].f, view);
 		table_put_row(&pr, &pr.rows[i], &begin, w);
 		cnt++;
 	}

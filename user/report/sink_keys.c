@@ -30,7 +30,8 @@ struct sink_keys {
 	struct tablew table;
 	struct suggest near
 		[ROWKEYS_MAX]; /* members of a file for one that no call has; word NULL: one has it */
-	uint64_t first_ns;     /* of a file's rows */
+	struct leftfuncs left;
+	uint64_t first_ns; /* of a file's rows */
 	uint64_t last_ns;
 	bool has_rows;
 	bool has_interval; /* one was put */
@@ -169,6 +170,13 @@ static void keys_row(struct sink *sink, struct row *row)
 	rowsink_fail(&sk->rows, keytable_row(sk->keys, row));
 }
 
+static int keys_leftout(struct sink *sink, const struct leftout *lo)
+{
+	struct sink_keys *sk = (struct sink_keys *)sink;
+
+	return leftfuncs_add(&sk->left, lo, sk->rows.facts->functab);
+}
+
 static int keys_flush(struct sink *sink, bool is_idle)
 {
 	return rowsink_write((struct rowsink *)sink, is_idle);
@@ -300,6 +308,7 @@ static int put_keys(struct sink_keys *sk, uint64_t begin_ns, uint64_t end_ns)
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.real_offset_ns = sk->facts.real_offset_ns,
+		.left = &sk->left,
 	};
 	int err;
 
@@ -311,6 +320,7 @@ static int put_keys(struct sink_keys *sk, uint64_t begin_ns, uint64_t end_ns)
 	pager_table(buf, start);
 	if (!err && color_in_output(sk->rows.sink.file->path))
 		paint_table(buf, start);
+	leftfuncs_put_line(&sk->left, buf);
 	return err;
 }
 
@@ -389,12 +399,14 @@ static void keys_free(struct sink *sink)
 
 	keytable_free(sk->keys);
 	cgroup_names_free(sk->cgroups);
+	leftfuncs_release(&sk->left);
 	free(sk);
 }
 
 static const struct sink_ops keys_ops = {
 	.begin = keys_begin,
 	.row = keys_row,
+	.leftout = keys_leftout,
 	.flush = keys_flush,
 	.finish = keys_finish,
 	.interval = keys_interval,

@@ -34,6 +34,7 @@ struct sink_table {
 	size_t traced_cnt; /* functions of the facts that the profile knows */
 	char node[128];
 	struct tablew table;
+	struct leftfuncs left;
 	bool has_interval;
 	bool has_table; /* one was put */
 };
@@ -83,8 +84,9 @@ static int table_begin(struct sink *sink, const struct trace_facts *facts)
 	return facts->is_text ? 0 : make(st, facts);
 }
 
-static struct profile_view view_of(const struct opts *opts)
+static struct profile_view view_of(struct sink_table *st)
 {
+	const struct opts *opts = st->rows.opts;
 	const bool is_table = opts->verb == VERB_PROFILE;
 
 	return (struct profile_view){
@@ -95,6 +97,7 @@ static struct profile_view view_of(const struct opts *opts)
 		.has_callees = opts->has_callees,
 		.callers_of = opts->callers_of,
 		.callees_of = opts->callees_of,
+		.left = &st->left,
 	};
 }
 
@@ -159,6 +162,7 @@ static int tables_put_text(struct sink_table *st, const struct profile_view *vie
 	pager_table(buf, start);
 	if (!err && color_in_output(st->rows.sink.file->path))
 		paint_table(buf, start);
+	leftfuncs_put_line(&st->left, buf);
 	return err;
 }
 
@@ -291,7 +295,7 @@ static void put_interval_head(struct sink_table *st, uint64_t begin_ns, uint64_t
 
 static int put_interval(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
 {
-	const struct profile_view view = view_of(st->rows.opts);
+	const struct profile_view view = view_of(st);
 	int err = 0;
 
 	if (st->rows.opts->format == FORMAT_METRICS)
@@ -401,6 +405,13 @@ static int note_traced(struct sink_table *st)
 	return err;
 }
 
+static int table_leftout(struct sink *sink, const struct leftout *lo)
+{
+	struct sink_table *st = (struct sink_table *)sink;
+
+	return leftfuncs_add(&st->left, lo, st->rows.facts->functab);
+}
+
 static int table_flush(struct sink *sink, bool is_idle)
 {
 	struct sink_table *st = (struct sink_table *)sink;
@@ -436,7 +447,7 @@ static int put_last_interval(struct sink_table *st)
 static int put_table(struct sink_table *st)
 {
 	const struct opts *opts = st->rows.opts;
-	const struct profile_view view = view_of(opts);
+	const struct profile_view view = view_of(st);
 
 	profile_finish(st->profile);
 	say_uncounted(st->profile);
@@ -472,12 +483,14 @@ static void table_free(struct sink *sink)
 
 	profile_metrics_free(st->metrics);
 	profile_free(st->profile);
+	leftfuncs_release(&st->left);
 	free(st);
 }
 
 static const struct sink_ops table_ops = {
 	.begin = table_begin,
 	.row = table_row,
+	.leftout = table_leftout,
 	.flush = table_flush,
 	.finish = table_finish,
 	.interval = table_interval,
