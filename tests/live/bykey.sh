@@ -464,6 +464,21 @@ test_placeless()
 }
 
 # What nothing can have that is traced is refused before the trace, with what has it.
+# What a listener drops has no reason: the kernel's counters say how many, and only if there were any.
+test_listeners()
+{
+	has_reasons || skip 'no reasons'
+	begin_table --by reason
+	workload overflow 12
+	end_table
+	drops=$(sed -nE 's/^Not in this table, because listeners drop it without a reason: ([0-9]+) connections that found the accept queue full \(TcpExtListenOverflows\), .*; for all tasks of netfgraph.s network namespace\. netfgraph --preset listen-overflow .*/\1/p' out)
+	[ "${drops:-0}" -ge 12 ] || grep -q LISTEN out || fail 'nothing is said of the SYNs'
+	begin_table --by reason
+	workload udp 12
+	end_table
+	expect_no_line '^Not in this table' out
+}
+
 test_impossible()
 {
 	expect 3 'flow of a tracepoint' netfgraph profile --by flow -e skb:kfree_skb -- workload calls 1 2>err
@@ -488,4 +503,4 @@ test_impossible()
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 
-run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless impossible devices callers containers members states -- programs lacking
+run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless listeners impossible devices callers containers members states -- programs lacking

@@ -647,6 +647,8 @@ TEST(drops_by_reason_and_flow)
 		",,,UDP_CSUM,,udp 10.0.0.9:4242 <> 10.0.0.2:53,kfree_skb_reason,,1,100,100,100,100,100,\n");
 	CHECK(keytable_stats(kt)->counted_cnt == 4 && keytable_stats(kt)->keyless_cnt == 1);
 	CHECK(!keytable_stats(kt)->lacking_cnts[0] && keytable_stats(kt)->lacking_cnts[1] == 1);
+	CHECK(keytable_has_reason(kt, "SOCKET") && !keytable_has_reason(kt, "LISTEN"));
+	CHECK(!keytable_has_reason(kt, "10.0.0.9"));
 }
 
 TEST(columns_are_in_the_order_of_the_keys)

@@ -29,6 +29,30 @@ TEST(counters_are_found_by_their_names)
 	CHECK(!value_of(&stat, "UdpRcvbufErrors"));
 }
 
+TEST(a_counter_has_words)
+{
+	struct netstat stat = { 0 };
+	struct strbuf out = { 0 };
+	const size_t nr = netstat_find("TcpExtListenOverflows");
+
+	stat.values[nr] = 1;
+	netstat_put(&out, &stat, nr);
+	strbuf_str(&out, "; ");
+	stat.values[nr] = 12;
+	netstat_put(&out, &stat, nr);
+	CHECK_STR(strbuf_cstr(&out),
+		  "1 connection that found the accept queue full (TcpExtListenOverflows); "
+		  "12 connections that found the accept queue full (TcpExtListenOverflows)");
+	strbuf_reset(&out);
+	netstat_put_whose(&out, &stat);
+	CHECK_STR(strbuf_cstr(&out), "all tasks of netfgraph's network namespace");
+	strbuf_reset(&out);
+	stat.pid = 7;
+	netstat_put_whose(&out, &stat);
+	CHECK_STR(strbuf_cstr(&out), "all tasks of the network namespace of process 7");
+	strbuf_release(&out);
+}
+
 /* A section of another name, lines that do not belong together, and lines that end early. */
 TEST(other_lines_count_nothing)
 {

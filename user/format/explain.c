@@ -769,27 +769,22 @@ static void put_part_of_page(struct explain *ex)
 /* The kernel's counters that went up meanwhile. They do not tell whose calls became slow. */
 static void put_counted(const struct netstat *counted, struct strbuf *out)
 {
-	char first[128] = "\nCounted meanwhile for all tasks of netfgraph's network namespace: ";
-	const char *before = first;
+	bool has_any = false;
 
-	if (counted->pid)
-		snprintf(
-			first, sizeof(first),
-			"\nCounted meanwhile for all tasks of the network namespace of process %" PRIu32
-			": ",
-			counted->pid);
 	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
-		const uint64_t cnt = counted->values[i];
-
-		if (!cnt || netstat_is_usual(i))
+		if (!counted->values[i] || netstat_is_usual(i))
 			continue;
-		strbuf_printf(out, "%s%" PRIu64 " %s (%s)", before, cnt, netstat_words(i, cnt),
-			      netstat_name(i));
-		before = ", ";
+		if (!has_any) {
+			strbuf_str(out, "\nCounted meanwhile for ");
+			netstat_put_whose(out, counted);
+		}
+		strbuf_str(out, has_any ? ", " : ": ");
+		netstat_put(out, counted, i);
+		has_any = true;
 	}
-	strbuf_str(out, *before == ',' ? ".\n" : "");
+	strbuf_str(out, has_any ? ".\n" : "");
 	if (counted->throttled_us) {
-		strbuf_str(out, *before == ',' ? "" : "\n");
+		strbuf_str(out, has_any ? "" : "\n");
 		strbuf_str(out, "Meanwhile the cgroup, or one above it, waited for its cpu.max ");
 		span_put(out, (int64_t)(counted->throttled_us * 1000));
 		strbuf_printf(out, " in all, in %" PRIu64 " %s.\n", counted->throttled_cnt,

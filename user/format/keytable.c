@@ -459,6 +459,21 @@ const struct keytable_stats *keytable_stats(const struct keytable *kt)
 	return &kt->stats;
 }
 
+bool keytable_has_reason(const struct keytable *kt, const char *word)
+{
+	const struct rowkeys *keys = &kt->config.keys;
+
+	for (uint32_t nr = 0; nr < keys->cnt; nr++) {
+		for (size_t i = 0; i < kt->entry_cnt && keys->by[nr] == ROWKEY_REASON; i++) {
+			const struct text reason = kt->entries[i].id.texts[nr * ROWKEY_PART_CNT];
+
+			if (reason.len && memmem(reason.ptr, reason.len, word, strlen(word)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* ---- the rows to print, and their order ---- */
 
 struct key_row {

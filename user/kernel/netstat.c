@@ -88,6 +88,22 @@ size_t netstat_find(const char *name)
 	return i;
 }
 
+void netstat_put(struct strbuf *out, const struct netstat *stat, size_t i)
+{
+	const uint64_t cnt = stat->values[i];
+
+	strbuf_printf(out, "%" PRIu64 " %s (%s)", cnt, netstat_words(i, cnt), netstat_name(i));
+}
+
+void netstat_put_whose(struct strbuf *out, const struct netstat *stat)
+{
+	if (stat->pid)
+		strbuf_printf(out, "all tasks of the network namespace of process %" PRIu32,
+			      stat->pid);
+	else
+		strbuf_str(out, "all tasks of netfgraph's network namespace");
+}
+
 /* A number; 0 if it is none. */
 static uint64_t number_of(struct text word)
 {

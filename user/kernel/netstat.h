@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
+
 /*
  * Counters of the kernel (/proc/PID/net/snmp, netstat and stat/) that help to explain slow calls, and the time for
  * which cpu.max held a cgroup back. The counters are exact, but for all tasks of a network namespace: they belong to no call.
@@ -45,6 +47,12 @@ void netstat_take_cpu(struct netstat *stat, const char *counter, const char *col
  * that of the process. What cannot be read is zero, and has_net says so.
  */
 void netstat_read(struct netstat *out, uint32_t pid, const char *cgroup);
+
+/* netstat_put - append what counter @i has: "12 segments sent again (TcpRetransSegs)". */
+void netstat_put(struct strbuf *out, const struct netstat *stat, size_t i);
+
+/* netstat_put_whose - append whose counters they are: "all tasks of netfgraph's network namespace". */
+void netstat_put_whose(struct strbuf *out, const struct netstat *stat);
 
 /* netstat_since - what was counted between two readings of one process; a counter that went back is 0. */
 struct netstat netstat_since(const struct netstat *before, const struct netstat *after);

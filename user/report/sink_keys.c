@@ -31,7 +31,8 @@ struct sink_keys {
 	struct suggest near
 		[ROWKEYS_MAX]; /* members of a file for one that no call has; word NULL: one has it */
 	struct leftfuncs left;
-	uint64_t first_ns; /* of a file's rows */
+	struct netstat counted; /* meanwhile; zeroed: not known */
+	uint64_t first_ns;      /* of a file's rows */
 	uint64_t last_ns;
 	bool has_rows;
 	bool has_interval; /* one was put */
@@ -354,13 +355,53 @@ static int keys_interval(struct sink *sink, uint64_t begin_ns, uint64_t end_ns)
 	return rowsink_write(&sk->rows, true);
 }
 
+/* Below a table of drops: what listeners drop has no reason, and a SYN among it is freed as if it had been used. */
+static void put_listeners(struct sink_keys *sk)
+{
+	static const char *const names[] = { "TcpExtListenOverflows", "TcpExtListenDrops" };
+	struct strbuf *out = &sk->rows.output->buf;
+	const char *before = "Not in this table, because listeners drop it without a reason: ";
+
+	if (sk->rows.opts->format != FORMAT_TEXT || !sk->counted.has_net ||
+	    !opts_counts_drops(sk->rows.opts) || keytable_has_reason(sk->keys, "LISTEN"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const size_t nr = netstat_find(names[i]);
+
+		if (!sk->counted.values[nr])
+			continue;
+		strbuf_str(out, before);
+		netstat_put(out, &sk->counted, nr);
+		before = ", ";
+	}
+	if (*before != ',')
+		return;
+	strbuf_str(out, "; for ");
+	netstat_put_whose(out, &sk->counted);
+	strbuf_str(out, ".");
+	if (sk->counted.values[netstat_find(names[0])])
+		strbuf_str(
+			out,
+			" netfgraph --preset listen-overflow --graph-opts packet shows what a full queue drops.");
+	strbuf_char(out, '\n');
+}
+
+static void keys_meanwhile(struct sink *sink, const struct netstat *counted)
+{
+	((struct sink_keys *)sink)->counted = *counted;
+}
+
 static int put_last(struct sink_keys *sk)
 {
 	const bool is_file = sk->rows.opts->input_path;
+	int err;
 
 	if (sk->rows.opts->interval_ns)
 		return 0;
-	return put_keys(sk, is_file ? sk->first_ns : 0, is_file ? sk->last_ns : 0);
+	err = put_keys(sk, is_file ? sk->first_ns : 0, is_file ? sk->last_ns : 0);
+	if (!err)
+		put_listeners(sk);
+	return err;
 }
 
 static int keys_finish(struct sink *sink, bool is_failed)
@@ -408,6 +449,7 @@ static const struct sink_ops keys_ops = {
 	.row = keys_row,
 	.leftout = keys_leftout,
 	.flush = keys_flush,
+	.meanwhile = keys_meanwhile,
 	.finish = keys_finish,
 	.interval = keys_interval,
 	.begin_file = keys_begin_file,
