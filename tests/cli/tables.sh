@@ -360,7 +360,11 @@ usage_error 'functions by default' 'latency needs the names of functions' latenc
 check 'stages need times' 1 "^netfgraph: --by stage needs times, and the rows of '.*' have none$" \
 	latency --by stage --input tests/golden/samples/default-6.12.txt
 check 'stages need arguments' 0 '^netfgraph: no traced call had a packet as an argument$' \
+	latency --by stage --input tests/golden/samples/mini-abstime-proc.txt
+verify 'the command that records them' grep -qx 'hint: netfgraph record --preset stages --graph-opts args -o FILE records them' "$dir/err"
+check 'stages need functions' 3 "^netfgraph: '.*' has none of the functions at which stages begin and end: tcp_sendmsg or udp_sendmsg, " \
 	latency --by stage --input tests/golden/samples/abstime-proc-tail-7.2.txt
+verify 'and no table is printed' test ! -s "$dir/out"
 
 # ---- tables by what calls have ----
 drops=tests/golden/keys/drops-7.2.rec

@@ -735,7 +735,41 @@ TEST(the_table_says_what_it_counts)
 	CHECK(strstr(out.ptr,
 		     "\"stage\":\"qdisc\",\"packets\":1,\"p50_ns\":null,\"p90_ns\":null,"
 		     "\"p99_ns\":null,\"max_ns\":null,\"first_seen\":null,\"last_seen\":\"open\","
-		     "\"not_told_apart\":null}\n"));
+		     "\"not_told_apart\":null,\"parts\":null}\n"));
+	CHECK(strstr(out.ptr, "\"not_told_apart\":null,\"parts\":0}\n"));
+	strbuf_release(&out);
+}
+
+/* Fragments are packets: how many of these they are is said, where there are any. */
+TEST(the_table_says_how_many_packets_are_parts)
+{
+	static const struct step fragments[] = {
+		E(1, 0, 1, "__dev_queue_xmit", "skb=0x1, pkt=7"),
+		R(1, 0, 9, 8, "__dev_queue_xmit"),
+		L(1, 0, 10, 5, "dev_hard_start_xmit", "first=0x1, dev=0x9, pkt=7"),
+		L(1, 0, 20, 1, "__dev_queue_xmit", "skb=0x8, pkt=8"),
+		L(1, 0, 30, 1, "__dev_queue_xmit", "skb=0x9, pkt=8"),
+		L(1, 0, 40, 5, "dev_hard_start_xmit", "first=0x9, dev=0x9, pkt=8"),
+		L(1, 0, 50, 5, "consume_skb", "skb=0x8, pkt=8"),
+	};
+	struct strbuf out = { 0 };
+
+	begin();
+	FEED(fragments, 0);
+	end();
+	CHECK(!stages_put(sums, &(struct tablew){ .out = &out }));
+	CHECK(strstr(strbuf_cstr(&out), "   PACKETS      PARTS        P50 us "));
+	CHECK(strstr(strbuf_cstr(&out), "\n         2          1 "));
+	CHECK(strstr(strbuf_cstr(&out), "\n         0          - "));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\nPARTS are copies, segments and fragments: each is one of the PACKETS.\n\n   PACKETS  FIRST SEEN\n"));
+	CHECK(strstr(strbuf_cstr(&out), "\n         1  made of a packet above: "));
+	CHECK(strstr(strbuf_cstr(&out), "\n         1  cut or copied, and freed: "));
+	strbuf_reset(&out);
+	CHECK(!stages_put(sums, &(struct tablew){ .out = &out, .form = TABLE_CSV }));
+	CHECK(strstr(strbuf_cstr(&out), ",last_seen,not_told_apart,parts\n"));
+	CHECK(!strstr(strbuf_cstr(&out), "PARTS"));
 	strbuf_release(&out);
 }
 

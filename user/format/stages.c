@@ -27,7 +27,8 @@ static const struct {
 			      "sent in no recorded call that sends: socket and total are not counted" },
 	[STAGES_RECEIVED] = { "received", "received from a device" },
 	[STAGES_MIDDLE] = { "middle", "at a device: total is not counted" },
-	[STAGES_COPY] = { "copy", "a copy or a part of a packet seen before, with its times" },
+	[STAGES_COPY] = { "copy",
+			  "made of a packet above: a copy, segment or fragment, with its times until then" },
 	[STAGES_OTHER] = { "other",
 			   "not chosen by --packet, in calls with such packets: in no other row" },
 };
@@ -44,9 +45,10 @@ static const struct {
 	[STAGES_OPEN] = { "open", "when the trace ended, in", true },
 	[STAGES_LOST] = { "lost", "when events were lost, in", true },
 	[STAGES_MERGED] = { "merged",
-			    "put together with other fragments into a packet, which went on",
+			    "put together with other fragments; the last of them went on as the packet",
 			    false },
-	[STAGES_COPIED] = { "copied", "freed, but copies or parts went on, which have its times",
+	[STAGES_COPIED] = { "copied",
+			    "cut or copied, and freed: its parts have its times, and it is in no stage",
 			    false },
 };
 
@@ -92,6 +94,7 @@ bool stages_has_times(const struct stages_sums *sums, int i)
 /* A row of any of the tables. In the text each has its own; a row of the data has the columns of all. */
 struct stages_row {
 	uint64_t packet_cnt;
+	uint64_t part_cnt;
 	uint64_t timed_cnt; /* packets of the times below */
 	uint64_t p50_ns;
 	uint64_t p90_ns;
@@ -117,27 +120,50 @@ static void put_text(struct strbuf *out, const void *data)
 #define TIME(member) COLUMN_AS(CELL_NS, struct stages_row, member)
 #define NEEDS_TIME   .needs = offsetof(struct stages_row, timed_cnt)
 
+#define TIMES                                                         \
+	{ "p50_ns", "P50 us", TIME(p50_ns), 13, NEEDS_TIME },         \
+		{ "p90_ns", "P90 us", TIME(p90_ns), 13, NEEDS_TIME }, \
+		{ "p99_ns", "P99 us", TIME(p99_ns), 13, NEEDS_TIME }, \
+	{                                                             \
+		"max_ns", "MAX us", TIME(max_ns), 13, NEEDS_TIME      \
+	}
+
 static const struct column columns[] = {
 	{ "host", .cell = CELL_HOST },
 	{ "stage", ROW(stage) },
 	{ "packets", "PACKETS", ROW(packet_cnt), 10 },
-	{ "p50_ns", "P50 us", TIME(p50_ns), 13, NEEDS_TIME },
-	{ "p90_ns", "P90 us", TIME(p90_ns), 13, NEEDS_TIME },
-	{ "p99_ns", "P99 us", TIME(p99_ns), 13, NEEDS_TIME },
-	{ "max_ns", "MAX us", TIME(max_ns), 13, NEEDS_TIME },
+	TIMES,
 	{ "first_seen", ROW(first_seen) },
 	{ "last_seen", ROW(last_seen) },
 	{ "not_told_apart", COLUMN_AS(CELL_WORDS, struct stages_row, not_told_apart) },
+	{ "parts", ROW(part_cnt), NEEDS_TIME },
 	{ NULL, "STAGE", ROW(stage) },
 };
 
 static const struct table table = TABLE("stages", columns);
 
-static void put_hist(struct tablew *w, const char *name, const struct hist *h)
+/* As text, where parts are among the packets. */
+static const struct column part_columns[] = {
+	{ NULL, "PACKETS", ROW(packet_cnt), 10 },
+	{ NULL, "PARTS", ROW(part_cnt), 10, NEEDS_TIME },
+	TIMES,
+	{ NULL, "STAGE", ROW(stage) },
+};
+
+static const struct table part_table = TABLE("stages", part_columns);
+
+static bool shows_parts(const struct stages_sums *sums, const struct tablew *w)
 {
-	tablew_row(w, &table,
+	return w->form == TABLE_TEXT && sums->begin_cnts[STAGES_COPY];
+}
+
+static void put_hist(struct tablew *w, const struct table *of, const char *name,
+		     const struct hist *h, uint64_t part_cnt)
+{
+	tablew_row(w, of,
 		   &(struct stages_row){ .stage = name,
 					 .packet_cnt = h->cnt,
+					 .part_cnt = part_cnt,
 					 .timed_cnt = h->cnt,
 					 .p50_ns = hist_percentile(h, 50),
 					 .p90_ns = hist_percentile(h, 90),
@@ -211,16 +237,21 @@ static void put_mixed(const struct stages_sums *sums, struct tablew *w)
 
 int stages_put(const struct stages_sums *sums, struct tablew *w)
 {
+	const struct table *of = shows_parts(sums, w) ? &part_table : &table;
 	const char *title = "FIRST SEEN";
 
-	tablew_head(w, &table);
+	tablew_head(w, of);
 	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
 		const char *name;
 		const struct hist *h = stages_times(sums, i, &name);
 
 		if (stages_has_times(sums, i))
-			put_hist(w, name, h);
+			put_hist(w, of, name, h, i <= STAGE_CNT ? sums->part_cnts[i] : 0);
 	}
+	if (of == &part_table)
+		strbuf_str(
+			w->out,
+			"PARTS are copies, segments and fragments: each is one of the PACKETS.\n");
 	for (int i = 0; i < STAGES_BEGIN_CNT; i++)
 		put_packets(w, &title,
 			    &(struct stages_row){ .packet_cnt = sums->begin_cnts[i],
@@ -307,6 +338,17 @@ struct stages {
 static void stages_fail(struct stages *st, int err)
 {
 	st->failed |= err != 0;
+}
+
+/* What frees a packet is in many traces that have nothing else of a stage. */
+static bool is_of_stage(const struct stagefunc *func)
+{
+	return func->step != STEP_NONE && func->step != STEP_FREE;
+}
+
+bool stages_has_func(struct text name)
+{
+	return is_of_stage(stagefunc_of(name));
 }
 
 static const struct stagefunc *func_of(struct stages *st, const struct callsym *sym)
@@ -452,6 +494,7 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 static void stages_settle(struct stages *st, struct way *way, enum stages_end end)
 {
 	const uint8_t known = way->seen & (uint8_t)~way->mixed;
+	const bool is_part = way->begin == STAGES_COPY;
 
 	way->is_done = true;
 	if (way->is_other)
@@ -466,16 +509,20 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	}
 	st->sums.end_cnts[end][way->stage]++;
 	for (int i = 0; i < STAGE_CNT; i++) {
-		if (known & BIT(i))
-			stages_fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
+		if (!(known & BIT(i)))
+			continue;
+		stages_fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
+		st->sums.part_cnts[i] += is_part;
 	}
 	for (int i = 0; i < STAGES_BESIDE_CNT; i++) {
 		if (way->beside & BIT(i))
 			stages_fail(st, hist_add(&st->sums.beside[i], way->beside_ns[i]));
 	}
 	st->sums.card_off_cnt += way->is_card_off;
-	if ((end == STAGES_READ || end == STAGES_LEFT) && way->has_start)
+	if ((end == STAGES_READ || end == STAGES_LEFT) && way->has_start) {
 		stages_fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
+		st->sums.part_cnts[STAGE_CNT] += is_part;
+	}
 }
 
 /* Settle a packet that is not seen again: as left, merged or freed if that is known, else as @end. */
@@ -1066,6 +1113,7 @@ static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 	struct stages *st = ctx;
 	const struct stagefunc *func = func_of(st, call->sym);
 
+	st->sums.has_funcs |= is_of_stage(func);
 	call->user_ns = stagefunc_skb(call, func);
 	st->nr = call_packet(call);
 	if (func->step == STEP_WAKE)

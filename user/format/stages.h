@@ -66,6 +66,8 @@ enum stages_beside {
 struct stages_sums {
 	struct hist stages[STAGE_CNT]; /* ns */
 	struct hist total;             /* of packets with known first and last stage */
+	uint64_t
+		part_cnts[STAGE_CNT + 1]; /* of the packets in these, in their order: STAGES_COPY */
 	/* ns from the end of a call that read from a connection to the next one that sends on it */
 	struct hist application;
 	struct hist beside[STAGES_BESIDE_CNT];
@@ -76,6 +78,7 @@ struct stages_sums {
 	/* times that cannot be separated: the sum of all stages from the first index to the second */
 	uint64_t mixed_cnts[STAGE_CNT][STAGE_CNT];
 	uint64_t packet_cnt;
+	bool has_funcs; /* a function of the stages was called, with a packet or without */
 };
 
 /*
@@ -99,6 +102,9 @@ const struct stages_sums *stages_sums(const struct stages *st);
 
 /* stages_put - append the tables, as data one that docs/stages.md describes. Return: 0 or -ENOMEM. */
 int stages_put(const struct stages_sums *sums, struct tablew *w);
+
+/* stages_has_func - whether stages begin or end at a function of this name. */
+bool stages_has_func(struct text name);
 
 /* stage_name - "socket", "qdisc", ... */
 const char *stage_name(enum stage stage);

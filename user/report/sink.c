@@ -658,16 +658,21 @@ struct sink_stages {
 	struct stages *
 		stages; /* NULL before the first row: until then the columns of a text are not known */
 	bool has_table;
-	char node[128]; /* "": unknown */
+	bool has_funcs;    /* a function of the stages was traced */
+	size_t traced_cnt; /* functions of the facts that were looked at */
+	char node[128];    /* "": unknown */
 };
 
-/* Keep the host's name: a recording has it after the facts, before its rows, and at the end its facts are gone. */
-static void sink_keep_node(struct sink_stages *ss)
+/* Keep the host's name, and what is traced: a recording has them after the facts, and at the end its facts are gone. */
+static void sink_keep_facts(struct sink_stages *ss)
 {
+	const struct functab *tab = ss->rows.facts->functab;
 	const char *node = ss->rows.facts->node;
 
 	if (!ss->node[0] && node)
 		snprintf(ss->node, sizeof(ss->node), "%s", node);
+	for (; tab && ss->traced_cnt < tab->cnt; ss->traced_cnt++)
+		ss->has_funcs |= stages_has_func(tab->funcs[ss->traced_cnt].name);
 }
 
 static int new_stages(struct sink_stages *ss, bool lacks_task)
@@ -697,7 +702,7 @@ static int stages_begin(struct sink *sink, const struct trace_facts *facts)
 	struct sink_stages *ss = (struct sink_stages *)sink;
 
 	ss->rows.facts = facts;
-	sink_keep_node(ss);
+	sink_keep_facts(ss);
 	return 0;
 }
 
@@ -707,7 +712,7 @@ static void sink_take_row(struct sink *sink, struct row *row)
 
 	if (row->kind == ROW_OTHER)
 		return;
-	sink_keep_node(ss);
+	sink_keep_facts(ss);
 	if (!ss->stages && !ss->rows.err)
 		stages_make(ss);
 	if (!ss->rows.err)
@@ -716,6 +721,7 @@ static void sink_take_row(struct sink *sink, struct row *row)
 
 static int stages_flush(struct sink *sink, bool is_idle)
 {
+	sink_keep_facts((struct sink_stages *)sink);
 	return rowsink_write((struct rowsink *)sink, is_idle);
 }
 
@@ -749,6 +755,32 @@ static void warn_of_card(const struct stages_sums *sums)
 	log_hint("phc2sys synchronises them; until then the stage 'card' lacks these packets");
 }
 
+static void say_no_packets(const struct opts *opts)
+{
+	if (opts->verb == VERB_DIFF)
+		log_warn("'%s': no traced call had a packet as an argument", opts->input_path);
+	else
+		log_warn("no traced call had a packet as an argument");
+	if (opts->input_path)
+		log_hint("netfgraph record --preset stages --graph-opts args -o FILE records them");
+}
+
+/* Return: VERDICT_NOTHING, logged: a file has none of the functions of the stages; else 0. */
+static int check_funcs(const struct sink_stages *ss, const struct stages_sums *sums)
+{
+	const struct opts *opts = ss->rows.opts;
+
+	if (!opts->input_path || opts->verb == VERB_DIFF || ss->has_funcs || sums->has_funcs)
+		return 0;
+	log_error(
+		"'%s' has none of the functions at which stages begin and end: tcp_sendmsg or udp_sendmsg, __dev_queue_xmit, dev_hard_start_xmit, netif_rx, __netif_receive_skb, sock_def_readable, tcp_recvmsg or udp_recvmsg, and others",
+		opts->input_path);
+	log_hint(
+		"netfgraph record --preset stages --graph-opts args -o FILE records them; netfgraph list --preset stages lists all");
+	return VERDICT_NOTHING;
+}
+
+/* Return: 0, -errno, or VERDICT_NOTHING, logged. */
 static int put_tables(struct sink_stages *ss)
 {
 	const struct opts *opts = ss->rows.opts;
@@ -760,16 +792,11 @@ static int put_tables(struct sink_stages *ss)
 	if (err)
 		return err;
 	sums = stages_sums(ss->stages);
-	if (!sums->packet_cnt && !sums->begin_cnts[STAGES_OTHER]) {
-		if (opts->verb == VERB_DIFF)
-			log_warn("'%s': no traced call had a packet as an argument",
-				 opts->input_path);
-		else
-			log_warn("no traced call had a packet as an argument");
-		if (opts->input_path)
-			log_hint(
-				"a recording has them with record --preset stages --graph-opts args");
-	}
+	err = check_funcs(ss, sums);
+	if (err)
+		return err;
+	if (!sums->packet_cnt && !sums->begin_cnts[STAGES_OTHER])
+		say_no_packets(opts);
 	warn_of_tasks(opts, sums);
 	warn_of_card(sums);
 	if (opts->verb == VERB_DIFF)
@@ -787,11 +814,15 @@ const struct stages_sums *sink_stages_sums(const struct sink *sink)
 static int finish(struct sink *sink, bool is_failed)
 {
 	struct sink_stages *ss = (struct sink_stages *)sink;
+	int verdict = 0;
+	int err;
 
 	if (!ss->rows.err && !ss->has_table && !(is_failed && !ss->stages))
-		rowsink_fail(&ss->rows, put_tables(ss));
+		verdict = put_tables(ss);
+	rowsink_fail(&ss->rows, verdict);
 	ss->has_table = true;
-	return rowsink_write(&ss->rows, true);
+	err = rowsink_write(&ss->rows, true);
+	return err || is_failed ? err : verdict;
 }
 
 /* The tables come at the end: the file's old contents stay until then. */
