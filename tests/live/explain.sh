@@ -26,7 +26,7 @@ explain_client()
 {
 	expect 0 explain netfgraph explain --comm workload "$@" rec -o out 2>err
 	cat err out
-	awk '/^$/ { exit } / %  / { sum += $3 } END { exit !(sum > 99.3 && sum < 100.7) }' out || fail 'the parts are not the whole'
+	awk '/^$/ && sum { exit } / %  / { sum += $3 } END { exit !(sum > 99.3 && sum < 100.7) }' out || fail 'the parts are not the whole'
 }
 
 # expect_first PATTERN: the first cause.

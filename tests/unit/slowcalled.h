@@ -9,7 +9,8 @@
 
 /* Calls of f by task curl-77 on CPU 1, of which some are slow. Each test has its own. */
 extern struct slowcalls *sc;
-extern struct causes causes;
+extern struct causes_groups groups;
+extern struct causes causes; /* of the first group */
 
 #define US                   1000ll
 
@@ -39,6 +40,7 @@ uint64_t put_slow(uint64_t at_us, uint64_t more_us, const char *note);
 
 /* find - finish, and find the causes of the slow calls of f; 0: without being told what is slow. */
 void find(uint64_t slower_us);
+void find_again(uint64_t slower_us);
 
 /* name_at - valid for four calls. */
 const char *name_at(uint32_t name);

@@ -488,7 +488,7 @@ TEST(of_wakers_only_what_is_known_is_said)
 		"      0.0 us    0.0 %  3 smaller parts\n"
 		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.161000: netfgraph report "
 		"-G f --tid 77 --slower-than 50100us FILE\n");
-	CHECK(!causes_find(&causes, sc, slowcalls_start(sc, 0), 0));
+	find_again(0);
 	check_whole();
 }
 
@@ -897,7 +897,7 @@ TEST(causes_as_json)
 		"{\"schema\":1,\"file\":\"x.rec\",\"has_sleeps\":true,\"lost_events\":4,\"functions\":["
 		"{\"func\":\"f\",\"module\":null,\"calls\":30,\"slow_calls\":2,\"beyond_calls\":0,"
 		"\"slower_than_ns\":null,\"slow_at_least_ns\":50100000,\"slow_median_ns\":50100000,"
-		"\"usual_median_ns\":100000,\"excess_ns\":100200000,\"causes\":["
+		"\"usual_median_ns\":100000,\"excess_ns\":100200000,\"stood_still_ns\":0,\"causes\":["
 		"{\"kind\":\"asleep\",\"func\":\"wait_more\",\"module\":null,\"state\":\"S\","
 		"\"excess_ns\":96000000,\"excess_percent\":95.8,\"slow_ns\":96000000,"
 		"\"usual_ns\":0,\"slow_count\":2,\"usual_count\":0,\"slow_calls_with\":2,"
@@ -909,7 +909,7 @@ TEST(causes_as_json)
 		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\"}]}],"
 		"\"smaller_parts\":2,\"smaller_ns\":200000,\"not_explained_ns\":0,\"running_within\":null,\"likely\":[],\"events\":[],"
 		"\"slowest\":{\"duration_ns\":50300000,\"time_ns\":80000000,\"tid\":77,"
-		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0}],\"hanging\":[],\"meanwhile\":null}\n");
+		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[]}],\"hanging\":[],\"meanwhile\":null}\n");
 }
 
 /* The end of what is said of a live trace. */

@@ -14,8 +14,8 @@ TEST(without_a_gap_at_most_a_tenth_of_the_calls_is_slow)
 		at = put_slow(at, 100 + i * 50, NULL);
 	find(0);
 	CHECK_INT(causes.slow_cnt, 10);
-	CHECK_INT(causes.beyond_cnt, 25); /* from 450 us on */
-	CHECK(causes.is_cut);
+	CHECK_INT(groups.beyond_cnt, 25); /* from 450 us on */
+	CHECK(groups.is_cut);
 	CHECK_INT(causes.least_ns, (100 + 100 + 30 * 50) * US);
 	check_whole();
 }
@@ -49,8 +49,8 @@ TEST(a_few_calls_may_be_in_between)
 	put_slow(at, 22000, NULL);
 	find(0);
 	CHECK_INT(causes.slow_cnt, 31);
-	CHECK_INT(causes.beyond_cnt, 2);
-	CHECK(!causes.is_cut);
+	CHECK_INT(groups.beyond_cnt, 2);
+	CHECK(!groups.is_cut);
 }
 
 TEST(nearly_half_of_the_calls_may_be_slow)
@@ -91,9 +91,9 @@ TEST(nothing_is_slow_where_calls_differ_little)
 
 	put_slow(at, 290, NULL);
 	find(0);
-	CHECK_INT(causes.slow_cnt, 0);
-	CHECK_INT(causes.cnt, 0);
-	CHECK_INT(causes.usual_ns, 100 * US);
+	CHECK_INT(groups.cnt, 0);
+	CHECK_INT(groups.slow_cnt, 0);
+	CHECK_INT(groups.usual_ns, 100 * US);
 }
 
 TEST(of_two_calls_one_is_compared_with_the_other)

@@ -73,6 +73,16 @@ bool host_cgroup(const char *proc, const char *task, char *path)
 	return true;
 }
 
+bool host_waited_ns(uint64_t *ns)
+{
+	FILE *file = host_open("/proc/self/schedstat");
+	bool is_known = file && fscanf(file, "%*u %" SCNu64, ns) == 1;
+
+	if (file)
+		fclose(file);
+	return is_known;
+}
+
 void host_comm(const char *proc, const char *task, char *comm, size_t size)
 {
 	FILE *file = host_open("%s/%s/comm", proc, task);

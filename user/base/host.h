@@ -43,6 +43,9 @@ int host_cpus(struct cpu_set_list *cpus, char *text, size_t size);
  */
 uint64_t host_time_ns(void);
 
+/* host_waited_ns - how long our main thread has waited for a CPU so far. Return: false: the kernel does not count that. */
+bool host_waited_ns(uint64_t *ns);
+
 /*
  * host_find_clock - find the offset of our time namespace in @proc ("/proc").
  *

@@ -7,193 +7,15 @@
 
 #include "base/vec.h"
 
-/* ---- the slow calls ---- */
-
-/* The calls of a start function, slow ones last. */
-struct ranks {
-	const struct slowcall **calls; /* by duration, then in their order */
-	size_t cnt;
-	size_t other_cnt;  /* of calls that are not slow: the first ones */
-	size_t beyond_cnt; /* of these, those that took long, too */
-	bool is_cut;       /* some of these do not count as slow only because a part of all does */
-};
-
-static int rank_cmp(const void *a, const void *b)
-{
-	const struct slowcall *x = *(const struct slowcall *const *)a;
-	const struct slowcall *y = *(const struct slowcall *const *)b;
-
-	if (x->duration_ns != y->duration_ns)
-		return x->duration_ns < y->duration_ns ? -1 : 1;
-	return (x > y) - (x < y);
-}
-
-/* Of two in the middle the lower one: with two calls, the slow one is compared with the other. */
-static int64_t ranks_median(const struct slowcall **calls, size_t cnt)
-{
-	return cnt ? calls[(cnt - 1) / 2]->duration_ns : 0;
-}
-
-static bool is_slow(int64_t ns, int64_t median_ns, uint64_t slower_ns)
-{
-	if (slower_ns)
-		return (uint64_t)ns >= slower_ns;
-	return ns > CAUSES_TIMES * median_ns && ns > median_ns + CAUSES_MORE_NS;
-}
-
-/* What all slow calls took longer than @usual_ns. */
-static int64_t ranks_sum(const struct ranks *ranks, int64_t usual_ns)
-{
-	int64_t ns = 0;
-
-	for (size_t i = ranks->other_cnt; i < ranks->cnt; i++)
-		sum_add(&ns, ranks->calls[i]->duration_ns - usual_ns);
-	return ns;
-}
-
-/*
- * Of the slow calls keep those above the widest gap between neighbours, if they have most of what is more: below it is the tail
- * of the usual calls. Where it is the gap below all slow calls, these have no tail among them.
- *
- * Return: whether there is such a gap.
- */
-static bool ranks_leave_tail(struct ranks *ranks, int64_t usual_ns)
-{
-	const int64_t all_ns = ranks_sum(ranks, usual_ns);
-	double widest = CAUSES_WIDE;
-	size_t at = ranks->other_cnt;
-	bool has_gap = false;
-	int64_t kept_ns = 0;
-
-	for (size_t i = ranks->cnt; i > ranks->other_cnt && i > 1; i--) {
-		const double ns = (double)ranks->calls[i - 1]->duration_ns;
-		const double next_ns = (double)ranks->calls[i - 2]->duration_ns;
-
-		sum_add(&kept_ns, ranks->calls[i - 1]->duration_ns - usual_ns);
-		if (kept_ns < all_ns / 100 * CAUSES_MOST || ns < widest * next_ns)
-			continue;
-		widest = ns / next_ns;
-		at = i - 1;
-		has_gap = true;
-	}
-	ranks->other_cnt = at;
-	return has_gap;
-}
-
-/*
- * Of the slow calls keep the slowest ones, which have nearly all of what is more: others were disturbed a little. Those that
- * took about as long as these are slow, too, however many they are.
- */
-static void ranks_keep_worst(struct ranks *ranks, int64_t usual_ns)
-{
-	const int64_t all_ns = ranks_sum(ranks, usual_ns);
-	size_t at = ranks->cnt;
-	int64_t kept_ns = 0;
-
-	while (at > ranks->other_cnt) {
-		const int64_t ns = ranks->calls[at - 1]->duration_ns - usual_ns;
-		const int64_t kept_cnt = (int64_t)(ranks->cnt - at);
-
-		if (kept_cnt &&
-		    ((kept_ns >= all_ns / 100 * CAUSES_WORST && ns < kept_ns / kept_cnt / 2) ||
-		     ns < kept_ns / kept_cnt / CAUSES_GAP))
-			break;
-		sum_add(&kept_ns, ns);
-		at--;
-	}
-	ranks->other_cnt = at;
-}
-
-/*
- * Slow calls that are much longer than all the others, and have most of what is more, are slow for a reason of their own: the
- * others' would only blur it.
- */
-static void ranks_keep_apart(struct ranks *ranks, int64_t usual_ns)
-{
-	const int64_t all_ns = ranks_sum(ranks, usual_ns);
-	size_t at = ranks->other_cnt;
-	int64_t kept_ns = 0;
-	double widest = CAUSES_APART;
-
-	for (size_t i = ranks->cnt; i-- > ranks->other_cnt + 1;) {
-		const int64_t ns = ranks->calls[i]->duration_ns - usual_ns;
-		const int64_t next_ns = ranks->calls[i - 1]->duration_ns - usual_ns;
-
-		sum_add(&kept_ns, ns);
-		if (kept_ns < all_ns / 2 || (double)ns < widest * (double)next_ns)
-			continue;
-		widest = (double)ns / (double)next_ns;
-		at = i;
-	}
-	ranks->other_cnt = at;
-}
-
-/*
- * Where a part of the calls may be slow, but those beyond it, down to the one at @slow_at, took about as long, they are slow,
- * too. If more than a few are in between, which took less than half as long, the calls are not of two kinds.
- */
-static void ranks_reach_gap(struct ranks *ranks, int64_t usual_ns, size_t slow_at)
-{
-	const int64_t kept_cnt = (int64_t)(ranks->cnt - ranks->other_cnt);
-	const int64_t least_ns = ranks_sum(ranks, usual_ns) / kept_cnt / 2;
-	size_t at = ranks->other_cnt;
-
-	while (at > slow_at && ranks->calls[at - 1]->duration_ns - usual_ns >= least_ns)
-		at--;
-	if (at - slow_at <= (ranks->cnt - at) / CAUSES_BETWEEN)
-		ranks->other_cnt = at;
-}
-
-/* Return: 0 or -ENOMEM. The caller frees ranks.calls in both cases. */
-static int ranks_make(struct ranks *ranks, const struct startfunc *start, uint64_t slower_ns)
-{
-	const size_t cnt = start->call_cnt;
-	const size_t most = slower_ns ? cnt : cnt < CAUSES_PART ? 1 : cnt / CAUSES_PART;
-	size_t slow_at = cnt;
-	int64_t median_ns;
-
-	*ranks = (struct ranks){ .calls = malloc((cnt + !cnt) * sizeof(*ranks->calls)),
-				 .cnt = cnt,
-				 .other_cnt = cnt };
-	if (!ranks->calls)
-		return -ENOMEM;
-	for (size_t i = 0; i < cnt; i++)
-		ranks->calls[i] = &start->calls[i];
-	qsort(ranks->calls, cnt, sizeof(*ranks->calls), rank_cmp);
-	median_ns = ranks_median(ranks->calls, cnt);
-	while (slow_at && is_slow(ranks->calls[slow_at - 1]->duration_ns, median_ns, slower_ns))
-		slow_at--;
-	ranks->other_cnt = cnt - slow_at < most ? slow_at : cnt - most;
-	if (slower_ns || slow_at == cnt)
-		return 0;
-	if (!ranks_leave_tail(ranks, median_ns))
-		ranks_keep_worst(ranks, median_ns);
-	ranks_keep_apart(ranks, median_ns);
-	if (cnt - ranks->other_cnt == most) {
-		ranks_reach_gap(ranks, median_ns, slow_at);
-		ranks->is_cut = cnt - ranks->other_cnt == most;
-	}
-	ranks->beyond_cnt = ranks->other_cnt - slow_at;
-	return 0;
-}
-
-static int64_t ranks_excess(const struct ranks *ranks)
-{
-	return ranks_sum(ranks, ranks_median(ranks->calls, ranks->other_cnt));
-}
-
-int causes_excess(const struct startfunc *start, uint64_t slower_ns, int64_t *out)
-{
-	struct ranks ranks;
-	int err = ranks_make(&ranks, start, slower_ns);
-
-	if (!err)
-		*out = ranks_excess(&ranks);
-	free(ranks.calls);
-	return err;
-}
-
 /* ---- what is usual, and what is more ---- */
+
+/* Slow calls, and those that they are compared with. */
+struct compared {
+	const struct slowcall **others;
+	size_t other_cnt;
+	const struct slowcall **slow;
+	size_t slow_cnt;
+};
 
 /* What one call has of a cause, or of one of its details. */
 struct share {
@@ -291,14 +113,14 @@ static void keys_merge(struct sums *sums)
 	sums->cnt = cnt;
 }
 
-/* Find the keys of all calls. Return: 0 or -ENOMEM. */
-static int keys_find(struct sums *sums, const struct slowcalls *sc, bool by_cause,
-		     const struct ranks *ranks)
+/* Add the keys of calls. Return: 0 or -ENOMEM. */
+static int keys_add(struct sums *sums, const struct slowcalls *sc, bool by_cause,
+		    const struct slowcall *const *calls, size_t cnt)
 {
-	size_t merged_cnt = 0;
+	size_t merged_cnt = sums->cnt;
 
-	for (size_t i = 0; i < ranks->cnt; i++) {
-		const struct slowcall *call = ranks->calls[i];
+	for (size_t i = 0; i < cnt; i++) {
+		const struct slowcall *call = calls[i];
 		const struct callpart *parts = slowcalls_parts(sc) + call->part_at;
 
 		if (VEC_RESERVE(sums->keys, sums->cap, sums->cnt + call->part_cnt))
@@ -363,10 +185,10 @@ static size_t shares_end(const struct shares *shares, size_t at)
 }
 
 static int find_usual(struct sums *sums, struct shares *shares, const struct slowcalls *sc,
-		      bool by_cause, const struct ranks *ranks)
+		      bool by_cause, const struct compared *of)
 {
-	for (size_t i = 0; i < ranks->other_cnt; i++) {
-		if (shares_add(shares, sc, by_cause, ranks->calls[i]))
+	for (size_t i = 0; i < of->other_cnt; i++) {
+		if (shares_add(shares, sc, by_cause, of->others[i]))
 			return -ENOMEM;
 	}
 	if (!shares->cnt)
@@ -376,14 +198,14 @@ static int find_usual(struct sums *sums, struct shares *shares, const struct slo
 		struct cause_sums *sum = &sums->of[sums_at(sums, shares->items[at].key)];
 
 		end = shares_end(shares, at);
-		sum->usual_ns = median_ns_of(&shares->items[at], end - at, ranks->other_cnt);
+		sum->usual_ns = median_ns_of(&shares->items[at], end - at, of->other_cnt);
 		sum->other_seen_cnt = end - at;
 	}
 	qsort(shares->items, shares->cnt, sizeof(*shares->items), share_by_cnt);
 	for (size_t at = 0, end; at < shares->cnt; at = end) {
 		end = shares_end(shares, at);
 		sums->of[sums_at(sums, shares->items[at].key)].usual_cnt =
-			median_cnt_of(&shares->items[at], end - at, ranks->other_cnt);
+			median_cnt_of(&shares->items[at], end - at, of->other_cnt);
 	}
 	return 0;
 }
@@ -394,14 +216,14 @@ static bool is_beside(const struct slowcalls *sc, uint32_t key)
 }
 
 static int find_more(struct sums *sums, struct shares *shares, const struct slowcalls *sc,
-		     bool by_cause, const struct ranks *ranks)
+		     bool by_cause, const struct compared *of)
 {
-	for (size_t i = ranks->other_cnt; i < ranks->cnt; i++) {
+	for (size_t i = 0; i < of->slow_cnt; i++) {
 		size_t largest = sums->cnt;
 		int64_t largest_ns = 0;
 
 		shares->cnt = 0;
-		if (shares_add(shares, sc, by_cause, ranks->calls[i]))
+		if (shares_add(shares, sc, by_cause, of->slow[i]))
 			return -ENOMEM;
 		for (size_t k = 0; k < shares->cnt; k++) {
 			const struct share *share = &shares->items[k];
@@ -423,29 +245,30 @@ static int find_more(struct sums *sums, struct shares *shares, const struct slow
 
 /* Return: 0 or -ENOMEM. The caller calls sums_release in both cases. */
 static int sums_make(struct sums *sums, const struct slowcalls *sc, bool by_cause,
-		     const struct ranks *ranks)
+		     const struct compared *of)
 {
 	struct shares shares = { 0 };
-	int err = keys_find(sums, sc, by_cause, ranks);
+	int err = keys_add(sums, sc, by_cause, of->others, of->other_cnt);
 
+	if (!err)
+		err = keys_add(sums, sc, by_cause, of->slow, of->slow_cnt);
 	if (err)
 		return err;
 	sums->of = calloc(sums->cnt + 1, sizeof(*sums->of));
 	sums->largest_cnts = calloc(sums->cnt + 1, sizeof(*sums->largest_cnts));
 	if (!sums->of || !sums->largest_cnts)
 		return -ENOMEM;
-	if (ranks->other_cnt)
-		err = find_usual(sums, &shares, sc, by_cause, ranks);
+	if (of->other_cnt)
+		err = find_usual(sums, &shares, sc, by_cause, of);
 	if (!err)
-		err = find_more(sums, &shares, sc, by_cause, ranks);
+		err = find_more(sums, &shares, sc, by_cause, of);
 	free(shares.items);
 	for (size_t i = 0; !err && i < sums->cnt; i++) {
 		struct cause_sums *sum = &sums->of[i];
 		int64_t usual_ns;
 
 		/* bounded in calls, so only a damaged file exceeds it */
-		if (__builtin_mul_overflow(sum->usual_ns, (int64_t)(ranks->cnt - ranks->other_cnt),
-					   &usual_ns))
+		if (__builtin_mul_overflow(sum->usual_ns, (int64_t)of->slow_cnt, &usual_ns))
 			usual_ns = sum->usual_ns < 0 ? INT64_MIN : INT64_MAX;
 		sum->excess_ns = sum->slow_ns;
 		sum_add(&sum->excess_ns, usual_ns == INT64_MIN ? INT64_MAX : -usual_ns);
@@ -656,14 +479,14 @@ static int doings_make(struct causes *out, const struct slowcalls *sc, const str
 	return 0;
 }
 
-static int causes_make(struct causes *out, const struct slowcalls *sc, const struct ranks *ranks)
+static int causes_make(struct causes *out, const struct slowcalls *sc, const struct compared *of)
 {
 	struct sums details = { 0 };
 	struct sums sums = { 0 };
-	int err = sums_make(&sums, sc, true, ranks);
+	int err = sums_make(&sums, sc, true, of);
 
 	if (!err)
-		err = sums_make(&details, sc, false, ranks);
+		err = sums_make(&details, sc, false, of);
 	if (!err)
 		err = items_make(out, sc, &sums, &details);
 	if (!err)
@@ -675,41 +498,71 @@ static int causes_make(struct causes *out, const struct slowcalls *sc, const str
 	return err;
 }
 
-int causes_find(struct causes *out, const struct slowcalls *sc, const struct startfunc *start,
-		uint64_t slower_ns)
+/* Return: 0 or -ENOMEM. */
+static int group_make(struct causes *out, const struct slowcalls *sc,
+		      const struct slowgroups *groups, const struct slowgroup *group,
+		      const struct slowness *what)
 {
-	struct ranks ranks;
-	int err = ranks_make(&ranks, start, slower_ns);
-	const size_t slow_cnt = ranks.cnt - ranks.other_cnt;
+	const struct compared of = { groups->calls, groups->other_cnt, group->calls, group->cnt };
+	int err;
 
-	*out = (struct causes){ .start = start,
-				.slow_cnt = err ? 0 : slow_cnt,
-				.beyond_cnt = err ? 0 : ranks.beyond_cnt,
-				.is_cut = !err && ranks.is_cut,
-				.within_path = SLOWCALLS_NONE };
-	if (err || !slow_cnt) {
-		out->usual_ns = err ? 0 : ranks_median(ranks.calls, ranks.cnt);
-		free(ranks.calls);
-		return err;
-	}
-	out->slow_median_ns = ranks_median(ranks.calls + ranks.other_cnt, slow_cnt);
-	out->usual_ns = ranks_median(ranks.calls, ranks.other_cnt);
-	out->least_ns = ranks.calls[ranks.other_cnt]->duration_ns;
-	out->slowest = ranks.calls[ranks.cnt - 1];
-	out->excess_ns = ranks_excess(&ranks);
-	err = causes_make(out, sc, &ranks);
+	out->slow_cnt = group->cnt;
+	out->other_cnt = groups->other_cnt;
+	out->usual_ns = groups->usual_ns;
+	out->slow_median_ns = calls_median(group->calls, group->cnt);
+	out->least_ns = group->calls[0]->duration_ns;
+	out->slowest = group->calls[group->cnt - 1];
+	out->excess_ns = slowgroup_excess(groups, group);
+	out->is_still = group->is_still;
+	if (group->is_still)
+		out->still_ns = slowcalls_still_ns(out->slowest, what);
+	err = causes_make(out, sc, &of);
 	out->unexplained_ns = out->excess_ns;
 	for (size_t i = 0; i < out->cnt; i++)
 		sum_add(&out->unexplained_ns, out->items[i].sums.excess_ns == INT64_MIN
 						      ? INT64_MAX
 						      : -out->items[i].sums.excess_ns);
-	free(ranks.calls);
 	return err;
 }
 
-void causes_release(struct causes *causes)
+int causes_find(struct causes_groups *out, const struct slowcalls *sc,
+		const struct startfunc *start, const struct slowness *what)
 {
-	free(causes->items);
-	free(causes->doings);
-	*causes = (struct causes){ 0 };
+	struct slowgroups groups;
+	int err = slowgroups_find(&groups, sc, start, what);
+
+	*out = (struct causes_groups){ .usual_ns = groups.usual_ns,
+				       .beyond_cnt = groups.beyond_cnt,
+				       .is_cut = groups.is_cut };
+	for (size_t i = 0; !err && i < groups.cnt; i++) {
+		struct causes *causes = &out->items[out->cnt++];
+
+		*causes = (struct causes){ .start = start, .within_path = SLOWCALLS_NONE };
+		out->slow_cnt += groups.items[i].cnt;
+		err = group_make(causes, sc, &groups, &groups.items[i], what);
+	}
+	slowgroups_release(&groups);
+	return err;
+}
+
+void causes_release(struct causes_groups *groups)
+{
+	for (size_t i = 0; i < groups->cnt; i++) {
+		free(groups->items[i].items);
+		free(groups->items[i].doings);
+	}
+	*groups = (struct causes_groups){ 0 };
+}
+
+int causes_excess(const struct slowcalls *sc, const struct startfunc *start,
+		  const struct slowness *what, int64_t *out)
+{
+	struct slowgroups groups;
+	int err = slowgroups_find(&groups, sc, start, what);
+
+	*out = 0;
+	for (size_t i = 0; !err && i < groups.cnt; i++)
+		sum_add(out, slowgroup_excess(&groups, &groups.items[i]));
+	slowgroups_release(&groups);
+	return err;
 }

@@ -6,32 +6,15 @@
 #include <stdint.h>
 
 #include "format/slowcalls.h"
+#include "format/slowgroups.h"
 
 /*
- * Why the slow calls of a start function were slow: what they have more of than the others.
- *
- * A call is slow if it took at least slower_ns or, without that, more than four times the median of all calls and more
- * than 20 us above it; then at most the slowest tenth of the calls, at least one, and of these the slowest ones, up
- * to CAUSES_WORST of a hundred of what all of them took longer than the median and what took about as long, and without those
- * that took less than a CAUSES_GAPth longer than the slower ones in the mean. Calls beyond the tenth that took about as long are
- * slow, too, if at most a CAUSES_BETWEENth of as many are between these and the usual ones. If some of these are CAUSES_APART times longer than each of the
- * others, and have half of what all are longer, only they are slow; so it is with those above the widest gap between neighbours, of CAUSES_WIDE times or more,
- * that have CAUSES_MOST of a hundred of it. Of each cause the median of the other calls, 0 where
- * most have none of it, is what is usual. The excess of a cause is what the slow calls have of it, less
- * what is usual for as many calls; so it is less than nothing for what they have less of.
+ * Why the slow calls of a start function (slowgroups.h) were slow: what those of each group have more of than calls that are not
+ * slow. Of each cause the median of these other calls, 0 where most have none of it, is what is usual. The excess of a cause is
+ * what the slow calls have of it, less what is usual for as many calls; so it is less than nothing for what they have less of.
  *
  * Pure: no clock, no I/O. Time: that of sorting the parts.
  */
-#define CAUSES_TIMES      4
-#define CAUSES_MORE_NS    20000
-#define CAUSES_PART       10
-#define CAUSES_WORST      95
-#define CAUSES_GAP        20
-#define CAUSES_WIDE       2
-#define CAUSES_MOST       75
-#define CAUSES_APART      5
-#define CAUSES_BETWEEN    4
-
 #define CAUSE_DETAILS_MAX 3
 
 /* How often something was there, and how long it took. */
@@ -67,15 +50,17 @@ struct doing {
 	uint64_t slow_cnt;
 };
 
+/* Those of one group. */
 struct causes {
 	const struct startfunc *start;
-	size_t beyond_cnt; /* calls that took over four times the median, too, but do not count as slow */
-	bool is_cut;       /* because more than a tenth of all did, without a gap */
-	size_t slow_cnt;        /* 0: there is nothing to explain, and the rest is zero */
+	size_t slow_cnt;
+	size_t other_cnt;       /* calls that are in no group */
 	int64_t slow_median_ns; /* of the slow calls */
 	int64_t usual_ns;       /* the median of the other calls; 0: there are none */
 	int64_t least_ns;       /* of a slow call */
 	int64_t excess_ns;      /* of all slow calls together */
+	bool is_still;          /* the host stood still in these calls, */
+	int64_t still_ns;       /* in the slowest of them for so long */
 	int64_t unexplained_ns; /* excess_ns less that of all causes: medians do not add up */
 	const struct slowcall *slowest;
 	struct cause *
@@ -94,12 +79,22 @@ struct causes {
 
 #define CAUSES_WITHIN 60
 
-/* causes_find - @slower_ns: 0: by the rule above. Return: 0 or -ENOMEM. Call causes_release in both cases. */
-int causes_find(struct causes *out, const struct slowcalls *sc, const struct startfunc *start,
-		uint64_t slower_ns);
-void causes_release(struct causes *causes);
+struct causes_groups {
+	struct causes items[SLOW_GROUPS_MAX]; /* in the order of slowgroups.h */
+	size_t cnt;                           /* 0: there is nothing to explain */
+	size_t slow_cnt;                      /* of all groups */
+	int64_t usual_ns;                     /* the median of the other calls; 0: there are none */
+	size_t beyond_cnt; /* calls that took over four times the median, too, but do not count as slow */
+	bool is_cut;       /* because more than a tenth of all did, without a gap */
+};
+
+/* causes_find - Return: 0 or -ENOMEM. Call causes_release in both cases. */
+int causes_find(struct causes_groups *out, const struct slowcalls *sc,
+		const struct startfunc *start, const struct slowness *what);
+void causes_release(struct causes_groups *groups);
 
 /* causes_excess - the excess of all slow calls of @start, to choose among start functions. Return: 0 or -ENOMEM. */
-int causes_excess(const struct startfunc *start, uint64_t slower_ns, int64_t *out);
+int causes_excess(const struct slowcalls *sc, const struct startfunc *start,
+		  const struct slowness *what, int64_t *out);
 
 #endif

@@ -32,18 +32,21 @@ const struct cause_key *explain_key(const struct explain *ex, const struct cause
 	return slowcalls_cause(ex->sc, cause->key);
 }
 
-static void explain_begin(struct explain *ex)
+void explain_choose(struct explain *ex, size_t i)
 {
-	const struct causes *causes = ex->causes;
+	const struct causes *causes = &ex->groups->items[i];
 
-	for (size_t i = 0; i < causes->cnt; i++)
-		ex->timed_cnt += explain_key(ex, &causes->items[i])->kind != CAUSE_EVENT;
+	ex->causes = causes;
+	ex->shown_cnt = ex->timed_cnt = 0;
+	ex->rest_ns = 0;
+	for (size_t k = 0; k < causes->cnt; k++)
+		ex->timed_cnt += explain_key(ex, &causes->items[k])->kind != CAUSE_EVENT;
 	while (ex->shown_cnt < ex->timed_cnt && ex->shown_cnt < CAUSES_SHOWN_MAX &&
 	       causes->items[ex->shown_cnt].sums.excess_ns > 0 &&
 	       causes->items[ex->shown_cnt].sums.excess_ns >= causes->excess_ns / 100)
 		ex->shown_cnt++;
-	for (size_t i = ex->shown_cnt; i < ex->timed_cnt; i++)
-		sum_add(&ex->rest_ns, causes->items[i].sums.excess_ns);
+	for (size_t k = ex->shown_cnt; k < ex->timed_cnt; k++)
+		sum_add(&ex->rest_ns, causes->items[k].sums.excess_ns);
 }
 
 double explain_percent(const struct explain *ex, int64_t ns)
@@ -365,6 +368,31 @@ static void put_amount(struct explain *ex, int64_t ns)
 	strbuf_release(&span);
 }
 
+/* What is slow if that is not the rule, and what does not count as slow. */
+static void put_rule(struct explain *ex)
+{
+	const struct causes_groups *groups = ex->groups;
+
+	if (ex->slower_ns != ex->view->slower_ns) {
+		strbuf_str(ex->out, "Slow is what took ");
+		span_put(ex->out, (int64_t)ex->slower_ns);
+		strbuf_str(ex->out, " or longer, as the recorder's --when says.\n");
+	}
+	if (groups->beyond_cnt)
+		strbuf_printf(
+			ex->out,
+			"%s%zu more took over four times the median%s (--slower-than explains %s).\n",
+			groups->is_cut ? "At most a tenth counts as slow: " : "",
+			groups->beyond_cnt, groups->is_cut ? "" : ", but far less than that",
+			groups->beyond_cnt == 1 ? "it" : "these");
+}
+
+static void put_still(struct explain *ex)
+{
+	strbuf_str(ex->out, "the whole host stood still for ");
+	span_put(ex->out, ex->causes->still_ns);
+}
+
 static void put_first_line(struct explain *ex)
 {
 	const struct causes *causes = ex->causes;
@@ -381,18 +409,15 @@ static void put_first_line(struct explain *ex)
 		strbuf_str(ex->out, " (medians)");
 	}
 	strbuf_str(ex->out, ".\n");
-	if (ex->slower_ns != ex->view->slower_ns) {
-		strbuf_str(ex->out, "Slow is what took ");
-		span_put(ex->out, (int64_t)ex->slower_ns);
-		strbuf_str(ex->out, " or longer, as the recorder's --when says.\n");
-	}
-	if (causes->beyond_cnt)
-		strbuf_printf(
+	if (ex->groups->cnt == 1)
+		put_rule(ex);
+	if (causes->is_still) {
+		strbuf_printf(ex->out, "During %s ", is_one ? "it" : "the slowest of these");
+		put_still(ex);
+		strbuf_str(
 			ex->out,
-			"%s%zu more took over four times the median%s (--slower-than explains %s).\n",
-			causes->is_cut ? "At most a tenth counts as slow: " : "",
-			causes->beyond_cnt, causes->is_cut ? "" : ", but far less than that",
-			causes->beyond_cnt == 1 ? "it" : "these");
+			": no CPU had an event of this trace, and a timer of netfgraph itself came as late.\n");
+	}
 }
 
 static void put_causes(struct explain *ex)
@@ -465,7 +490,7 @@ static void put_within(struct explain *ex)
 static double more_often(const struct explain *ex, const struct cause *cause)
 {
 	const double slow_cnt = (double)ex->causes->slow_cnt;
-	const double other_cnt = (double)(ex->causes->start->call_cnt - ex->causes->slow_cnt);
+	const double other_cnt = (double)ex->causes->other_cnt;
 	const double others = other_cnt > 0 ? (double)cause->sums.other_seen_cnt / other_cnt : 0;
 
 	if (other_cnt <= 0) /* nothing to compare with makes nothing likely */
@@ -535,6 +560,8 @@ size_t explain_likely(struct explain *ex, struct likely *likely)
 	int64_t excess_ns = ex->causes->excess_ns;
 	size_t i = 0;
 
+	if (ex->causes->is_still)
+		return 0;
 	while (i < ex->shown_cnt && is_by_netfgraph(ex, &ex->causes->items[i]))
 		sum_add(&excess_ns, -ex->causes->items[i++].sums.excess_ns);
 	if (i == ex->shown_cnt)
@@ -569,7 +596,7 @@ static void put_event(struct explain *ex, const struct cause *cause)
 	const struct cause_key *key = explain_key(ex, cause);
 	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
 	const struct text system = slowcalls_module(ex->sc, key->func);
-	const size_t other_cnt = ex->causes->start->call_cnt - ex->causes->slow_cnt;
+	const size_t other_cnt = ex->causes->other_cnt;
 
 	strbuf_str(ex->out, more_often(ex, cause) >= 0.5 ? "Likely because of " : "Seen: ");
 	if (system.len) {
@@ -732,20 +759,92 @@ static void put_tree(struct explain *ex)
 			      plural(tree->left_out_cnt, "row", "rows"));
 }
 
+/* The largest cause of a group, in a few words. */
+static void put_main_cause(struct explain *ex)
+{
+	const struct cause *cause = ex->causes->items;
+
+	if (ex->causes->is_still) {
+		put_still(ex);
+		return;
+	}
+	if (!ex->shown_cnt) {
+		strbuf_str(ex->out, "no cause has more of it than others");
+		return;
+	}
+	put_cause_name(ex, cause);
+	strbuf_printf(ex->out, " %.0f %%", explain_percent(ex, cause->sums.excess_ns));
+	if (explain_key(ex, cause)->kind == CAUSE_ASLEEP)
+		put_doings(ex, cause);
+	else
+		put_details(ex, cause);
+}
+
+/* What the groups are, if there are several. */
+static void put_groups(struct explain *ex)
+{
+	const struct causes_groups *groups = ex->groups;
+	const struct startfunc *start = ex->causes->start;
+
+	strbuf_printf(ex->out, "%zu of %zu calls of ", groups->slow_cnt, start->call_cnt);
+	put_name(ex, start->func);
+	strbuf_printf(ex->out, " were slow, of %zu kinds", groups->cnt);
+	if (groups->usual_ns) {
+		strbuf_str(ex->out, "; the others took ");
+		span_put(ex->out, groups->usual_ns);
+		strbuf_str(ex->out, " (median)");
+	}
+	strbuf_str(ex->out, ":\n");
+	for (size_t i = 0; i < groups->cnt; i++) {
+		explain_choose(ex, i);
+		strbuf_printf(ex->out, "%6zu took ", ex->causes->slow_cnt);
+		span_put(ex->out, ex->causes->slow_median_ns);
+		if (ex->causes->slow_cnt > 1) {
+			strbuf_str(ex->out, " (median; the longest ");
+			span_put(ex->out, ex->causes->slowest->duration_ns);
+			strbuf_char(ex->out, ')');
+		}
+		strbuf_str(ex->out, ": ");
+		put_main_cause(ex);
+		strbuf_char(ex->out, '\n');
+	}
+	put_rule(ex);
+}
+
 static void put_said(struct explain *ex)
 {
-	put_first_line(ex);
-	put_causes(ex);
-	put_within(ex);
-	put_likely(ex);
-	put_events(ex);
-	put_slowest(ex);
+	const size_t cnt = ex->groups->cnt;
+
+	if (cnt > 1)
+		put_groups(ex);
+	for (size_t i = 0; i < cnt; i++) {
+		explain_choose(ex, i);
+		strbuf_str(ex->out, cnt > 1 ? "\n" : "");
+		put_first_line(ex);
+		put_causes(ex);
+		put_within(ex);
+		put_likely(ex);
+		put_events(ex);
+		put_slowest(ex);
+	}
 	put_unknown(ex);
+}
+
+/* Go on with the group of the slowest call of all. */
+static void choose_slowest(struct explain *ex)
+{
+	const struct causes *items = ex->groups->items;
+	size_t most = 0;
+
+	for (size_t i = 1; i < ex->groups->cnt; i++)
+		most = items[i].slowest->duration_ns > items[most].slowest->duration_ns ? i : most;
+	explain_choose(ex, most);
 }
 
 static void put_text(struct explain *ex)
 {
 	put_said(ex);
+	choose_slowest(ex);
 	if (ex->view->has_trees)
 		put_tree(ex);
 }
@@ -758,6 +857,7 @@ static void put_part_of_page(struct explain *ex)
 
 	ex->out = &text;
 	put_said(ex);
+	choose_slowest(ex);
 	put_tree_title(ex, "highlighted");
 	slowpage_text(page, (struct text){ text.ptr, text.len });
 	slowpage_tree(page, slowcalls_tree(ex->sc, ex->causes->start));
@@ -794,36 +894,44 @@ static void put_counted(const struct netstat *counted, struct strbuf *out)
 
 /* ---- the start functions ---- */
 
+/* What is slow of a start function. @slower_ns: 0: by the rule of slowgroups.h. */
+static struct slowness slowness_of(const struct explain_view *view, uint64_t slower_ns)
+{
+	return (struct slowness){ slower_ns, view->stills, view->still_cnt };
+}
+
 /* Find what the user is told if nothing is slow. */
 static int usual_find(const struct slowcalls *sc, struct explain_result *result)
 {
-	struct causes causes;
+	const struct slowness none = { .slower_ns = UINT64_MAX };
+	struct slowgroups groups;
 	int err;
 
 	result->most = slowstarts_most(sc);
 	if (!result->most)
 		return 0;
-	err = causes_find(&causes, sc, result->most, INT64_MAX);
-	result->most_usual_ns = causes.usual_ns;
+	err = slowgroups_find(&groups, sc, result->most, &none);
+	result->most_usual_ns = groups.usual_ns;
 	for (size_t i = 0; i < result->most->call_cnt; i++) {
 		const int64_t ns = result->most->calls[i].duration_ns;
 
 		result->most_longest_ns =
 			ns > result->most_longest_ns ? ns : result->most_longest_ns;
 	}
-	causes_release(&causes);
+	slowgroups_release(&groups);
 	return err;
 }
 
 static int explain_one(struct explain *ex, const struct startfunc *start, enum explain_form form,
 		       struct jsonw *json)
 {
-	struct causes causes;
-	int err = causes_find(&causes, ex->sc, start, ex->slower_ns);
+	const struct slowness what = slowness_of(ex->view, ex->slower_ns);
+	struct causes_groups groups;
+	int err = causes_find(&groups, ex->sc, start, &what);
 
-	ex->causes = &causes;
+	ex->groups = &groups;
 	if (!err) {
-		explain_begin(ex);
+		explain_choose(ex, 0);
 		if (form == EXPLAIN_JSON) {
 			jsonw_object(json);
 			explain_json_func(ex, json);
@@ -834,7 +942,7 @@ static int explain_one(struct explain *ex, const struct startfunc *start, enum e
 			put_text(ex);
 		}
 	}
-	causes_release(&causes);
+	causes_release(&groups);
 	return err;
 }
 
@@ -922,6 +1030,7 @@ static void put_others(struct strbuf *out, uint32_t cnt)
 int explain_put(struct slowcalls *sc, const struct explain_view *view, enum explain_form form,
 		struct strbuf *out, struct explain_result *result)
 {
+	const struct slowness what = slowness_of(view, view->slower_ns);
 	struct jsonw json = { .out = out };
 	struct slowstart *starts = NULL;
 	uint32_t limited_cnt = 0;
@@ -931,7 +1040,7 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 	int err;
 
 	*result = (struct explain_result){ 0 };
-	err = slowstarts_find(&starts, &result->slow_start_cnt, sc, view->slower_ns, view->limits,
+	err = slowstarts_find(&starts, &result->slow_start_cnt, sc, &what, view->limits,
 			      view->limit_cnt);
 	while (!view->slower_ns && limited_cnt < result->slow_start_cnt &&
 	       starts[limited_cnt].slower_ns)

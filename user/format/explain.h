@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "format/slowcalls.h"
+#include "format/slowgroups.h"
 #include "format/slowstarts.h"
 #include "kernel/netstat.h"
 
@@ -22,8 +23,10 @@ struct explain_view {
 	const char *input;  /* the file's name; NULL: a live trace */
 	uint64_t slower_ns; /* 0: the limits, */
 	const struct slow_limit *
-		limits; /* and of functions without one, or that no call exceeds: the rule of causes.h */
+		limits; /* and of functions without one, or that no call exceeds: the rule of slowgroups.h */
 	size_t limit_cnt;
+	const struct still *stills; /* when the whole host stood still, ascending */
+	size_t still_cnt;
 	bool needs_limited; /* without a call that reaches one of limits nothing is explained */
 	uint32_t
 		start_max; /* of start functions with slow calls; 0: those of limits, or without any EXPLAIN_STARTS */

@@ -237,24 +237,17 @@ static void json_likely_put(struct explain *ex, struct jsonw *w)
 	jsonw_array_end(w);
 }
 
-void explain_json_func(struct explain *ex, struct jsonw *w)
+/* Members of one group. */
+static void json_group_put(struct explain *ex, struct jsonw *w)
 {
 	const struct causes *causes = ex->causes;
 	size_t event_cnt = 0;
 
-	json_func_put(ex, w, causes->start->func);
-	json_u64_put(w, "calls", causes->start->call_cnt);
-	json_u64_put(w, "slow_calls", causes->slow_cnt);
-	json_u64_put(w, "beyond_calls", causes->beyond_cnt);
-	jsonw_key(w, "slower_than_ns");
-	if (ex->slower_ns)
-		jsonw_u64(w, ex->slower_ns);
-	else
-		jsonw_null(w);
 	json_i64_put(w, "slow_at_least_ns", causes->least_ns);
 	json_i64_put(w, "slow_median_ns", causes->slow_median_ns);
 	json_i64_put(w, "usual_median_ns", causes->usual_ns);
 	json_i64_put(w, "excess_ns", causes->excess_ns);
+	json_i64_put(w, "stood_still_ns", causes->still_ns);
 	jsonw_key(w, "causes");
 	jsonw_array(w);
 	for (size_t i = 0; i < ex->shown_cnt; i++)
@@ -275,8 +268,34 @@ void explain_json_func(struct explain *ex, struct jsonw *w)
 	}
 	jsonw_array_end(w);
 	json_slowest_put(ex, w);
-	json_u64_put(w, "open_calls", causes->start->open_cnt);
-	json_u64_put(w, "cut_calls", causes->start->cut_cnt);
+}
+
+void explain_json_func(struct explain *ex, struct jsonw *w)
+{
+	const struct startfunc *start = ex->causes->start;
+
+	json_func_put(ex, w, start->func);
+	json_u64_put(w, "calls", start->call_cnt);
+	json_u64_put(w, "slow_calls", ex->causes->slow_cnt);
+	json_u64_put(w, "beyond_calls", ex->groups->beyond_cnt);
+	jsonw_key(w, "slower_than_ns");
+	if (ex->slower_ns)
+		jsonw_u64(w, ex->slower_ns);
+	else
+		jsonw_null(w);
+	json_group_put(ex, w);
+	json_u64_put(w, "open_calls", start->open_cnt);
+	json_u64_put(w, "cut_calls", start->cut_cnt);
+	jsonw_key(w, "other_groups");
+	jsonw_array(w);
+	for (size_t i = 1; i < ex->groups->cnt; i++) {
+		explain_choose(ex, i);
+		jsonw_object(w);
+		json_u64_put(w, "slow_calls", ex->causes->slow_cnt);
+		json_group_put(ex, w);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
 }
 
 void explain_json_begin(const struct explain_view *view, struct jsonw *w)

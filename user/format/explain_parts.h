@@ -15,13 +15,17 @@
 struct explain {
 	struct slowcalls *sc;
 	const struct explain_view *view;
-	const struct causes *causes;
+	const struct causes_groups *groups;
+	const struct causes *causes; /* one of groups */
 	struct strbuf *out;
-	uint64_t slower_ns; /* 0: the rule of causes.h */
+	uint64_t slower_ns; /* 0: the rule of slowgroups.h */
 	size_t shown_cnt;   /* of causes->items, from the first on */
 	size_t timed_cnt;   /* of causes->items: those before events */
 	int64_t rest_ns;    /* the excess of those not shown */
 };
+
+/* explain_choose - go on with group @i. */
+void explain_choose(struct explain *ex, size_t i);
 
 const struct cause_key *explain_key(const struct explain *ex, const struct cause *cause);
 

@@ -37,24 +37,26 @@ static int slowstart_cmp(const void *a, const void *b)
 }
 
 int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slowcalls *sc,
-		    uint64_t slower_ns, const struct slow_limit *limits, size_t limit_cnt)
+		    const struct slowness *what, const struct slow_limit *limits, size_t limit_cnt)
 {
 	const struct startfunc *start;
 	size_t cap = *out_cnt;
 
 	for (uint32_t i = 0; (start = slowcalls_start(sc, i)); i++) {
-		struct slowstart slow = { .start = start, .slower_ns = slower_ns };
+		struct slowstart slow = { .start = start };
+		struct slowness here = *what;
 		int err;
 
-		if (!slower_ns)
-			slow.slower_ns =
+		if (!here.slower_ns)
+			here.slower_ns =
 				slow_limit_of(slowcalls_name(sc, start->func), limits, limit_cnt);
-		err = causes_excess(start, slow.slower_ns, &slow.excess_ns);
-		if (!err && slow.excess_ns <= 0 && slow.slower_ns != slower_ns) {
+		err = causes_excess(sc, start, &here, &slow.excess_ns);
+		if (!err && slow.excess_ns <= 0 && here.slower_ns != what->slower_ns) {
 			/* the call that took longer has not returned, or lacks events */
-			slow.slower_ns = 0;
-			err = causes_excess(start, 0, &slow.excess_ns);
+			here.slower_ns = 0;
+			err = causes_excess(sc, start, &here, &slow.excess_ns);
 		}
+		slow.slower_ns = here.slower_ns;
 		if (!err && slow.excess_ns > 0)
 			err = VEC_RESERVE(*out, cap, *out_cnt + 1u);
 		if (err)

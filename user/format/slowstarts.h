@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "format/slowcalls.h"
+#include "format/slowgroups.h"
 
 /* What a flight recorder waited for: a call of a function that takes longer. */
 struct slow_limit {
@@ -18,7 +19,7 @@ uint64_t slow_limit_of(struct text name, const struct slow_limit *limits, size_t
 /* A start function that has slow calls. */
 struct slowstart {
 	const struct startfunc *start;
-	uint64_t slower_ns; /* 0: by the rule of causes.h */
+	uint64_t slower_ns; /* 0: by the rule of slowgroups.h */
 	int64_t excess_ns;
 };
 
@@ -26,12 +27,12 @@ struct slowstart {
  * slowstarts_find - append the start functions with slow calls, those with a limit first, and of these the one with the
  * largest excess.
  *
- * @slower_ns: for all of them; 0: the shortest of @limits for a function, or, if it has none or no call takes as long,
- * the rule of causes.h.
+ * @what: its slower_ns is for all of them; 0: the shortest of @limits for a function, or, if it has none or no call takes as long,
+ * the rule of slowgroups.h.
  * Return: 0 or -ENOMEM. The caller frees *@out in both cases.
  */
 int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slowcalls *sc,
-		    uint64_t slower_ns, const struct slow_limit *limits, size_t limit_cnt);
+		    const struct slowness *what, const struct slow_limit *limits, size_t limit_cnt);
 
 /* slowstarts_most - the start function whose calls took the most time in all; NULL: no call is known. */
 const struct startfunc *slowstarts_most(const struct slowcalls *sc);

@@ -19,6 +19,7 @@
 #include "trace/functab.h"
 #include "trace/limits.h"
 #include "trace/row.h"
+#include "trace/stills.h"
 
 struct sink;
 
@@ -61,6 +62,11 @@ struct sink_ops {
 	int (*flush)(struct sink *sink, bool is_idle);
 	/* What the kernel counted during a live trace; before finish. NULL: it need not be read. */
 	void (*meanwhile)(struct sink *sink, const struct netstat *counted);
+	/*
+	 * The whole host may have stood still in a live trace: a timer of netfgraph came late, although it did not wait for a CPU.
+	 * Called before rows that are later. NULL: nobody wants to know.
+	 */
+	void (*stood_still)(struct sink *sink, struct still still);
 	/* How many events the trace lacks, with and without a known place in it; before finish. Optional. */
 	void (*lost)(struct sink *sink, uint64_t cnt);
 	/* Nothing more comes: write the end. @is_failed: after an error; begin nothing new. Optional. */

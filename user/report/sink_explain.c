@@ -24,6 +24,7 @@ struct sink_explain {
 	bool is_said;
 	struct netstat counted; /* meanwhile */
 	bool has_counted;
+	struct stills stills;                        /* of a live trace */
 	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
 	size_t limit_cnt;
 	struct waited *waited;
@@ -135,12 +136,28 @@ static void take_trigger(struct sink_explain *se, const struct row *row)
 	}
 }
 
+static void explain_take_still(struct sink *sink, struct still still)
+{
+	stills_add(&((struct sink_explain *)sink)->stills, still);
+}
+
+/* A row says that a CPU ran: that of a leaf at both ends of the call. */
+static void cut_stills(struct stills *stills, const struct row *row)
+{
+	if (!stills->cnt || !row->time_ns)
+		return;
+	stills_cut(stills, row->time_ns);
+	if (row->kind == ROW_LEAF)
+		stills_cut(stills, row->time_ns + row->duration_ns);
+}
+
 static void explain_take_row(struct sink *sink, struct row *row)
 {
 	struct sink_explain *se = (struct sink_explain *)sink;
 
 	if (row->kind == ROW_OTHER)
 		return;
+	cut_stills(&se->stills, row);
 	if (row->kind == ROW_COMMENT)
 		take_trigger(se, row);
 	if (!se->calls && !se->rows.err)
@@ -282,6 +299,8 @@ static int explain_say(struct sink_explain *se)
 		.limits = se->limits,
 		.limit_cnt = se->limit_cnt,
 		.start_max = opts->profile_rows,
+		.stills = se->stills.items,
+		.still_cnt = se->stills.cnt,
 		.lost_cnt = se->lost_cnt,
 		.counted = se->has_counted ? &se->counted : NULL,
 		.has_sleeps = se->has_sleeps || slowcalls_has_sleeps(se->calls),
@@ -350,6 +369,7 @@ static const struct sink_ops explain_ops = {
 	.flush = explain_flush,
 	.lost = explain_lost,
 	.meanwhile = explain_take_counted,
+	.stood_still = explain_take_still,
 	.finish = explain_finish,
 	.begin_file = explain_begin_file,
 	.is_full = rowsink_is_full,

@@ -89,6 +89,9 @@ struct session {
 	struct stackwatch stackwatch;
 	/* how it goes */
 	unsigned int sleep_us;
+	uint64_t
+		waited_ns; /* for a CPU until then, if the sink wants to know when the host stood still */
+	uint64_t waited_at_ns; /* when that was read; 0: not yet */
 	uint64_t event_cnt;
 	struct recfile_made made; /* of a recording */
 	bool owes_gap;            /* an EVENT_GAP, once the output's reader is no longer behind */

@@ -468,10 +468,32 @@ static unsigned int sleep_max_us(const struct session *ses)
 	return ses->stacknamer ? USTACK_SLEEP_MAX_US : SLEEP_MAX_US;
 }
 
+/* How often our waits for a CPU are read, of which those since then count as waits in a sleep. */
+#define WAITED_EVERY_NS 1000000000ull
+
+/* After a sleep of @asked_ns from @begin_ns on: tell the sink if the host seems to have stood still meanwhile. */
+static void look_for_still(struct session *ses, uint64_t begin_ns, uint64_t asked_ns)
+{
+	const uint64_t now_ns = host_time_ns();
+	const bool is_late = now_ns - begin_ns > asked_ns + STILL_MIN_NS;
+	const uint64_t before_ns = ses->waited_ns;
+	struct still still;
+
+	if (!ses->sink->ops->stood_still ||
+	    (!is_late && now_ns - ses->waited_at_ns < WAITED_EVERY_NS) ||
+	    !host_waited_ns(&ses->waited_ns))
+		return;
+	still = stills_of_sleep(begin_ns, asked_ns, now_ns, ses->waited_ns - before_ns);
+	if (ses->waited_at_ns && still.begin_ns)
+		ses->sink->ops->stood_still(ses->sink, still);
+	ses->waited_at_ns = now_ns;
+}
+
 /* Sleep so that the fullest ring is about a tenth full when we wake. */
 static void rest(struct session *ses, unsigned int fill_pct)
 {
 	struct timespec ts = { 0 };
+	uint64_t begin_ns;
 
 	if (outfile_is_behind(ses->sink->file)) {
 		stream_wait(ses->sink->file->fd, SLEEP_MAX_US / 1000);
@@ -492,7 +514,9 @@ static void rest(struct session *ses, unsigned int fill_pct)
 		ts.tv_nsec = until(ses->windows.next_ns, ts.tv_nsec);
 	if (!ts.tv_nsec)
 		return;
+	begin_ns = host_time_ns();
 	nanosleep(&ts, NULL);
+	look_for_still(ses, begin_ns, (uint64_t)ts.tv_nsec);
 }
 
 static bool session_is_over(struct session *ses, uint64_t deadline_ns)

@@ -1,0 +1,393 @@
+/* Slow calls of several kinds: durations are drawn, and the same in each run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "format/explain.h"
+#include "harness.h"
+#include "rows.h"
+#include "slowcalled.h"
+
+BEFORE(calls_begin);
+AFTER(calls_free);
+
+#define SEEDS 40
+
+static uint64_t drawn;
+
+static void draw_from(uint64_t seed)
+{
+	drawn = seed * 2654435761u + 88172645463325252u;
+}
+
+/* From 0 to 1. */
+static double draw(void)
+{
+	drawn ^= drawn << 13;
+	drawn ^= drawn >> 7;
+	drawn ^= drawn << 17;
+	return (double)(drawn >> 11) / (double)(1ull << 53);
+}
+
+/* Log-normal: a median of @us, and a tail to the right, where one of a hundred takes about exp(2.3 * @spread) as long. */
+static uint64_t draw_us(double us, double spread)
+{
+	double factor = 1 - 6 * spread / 1024;
+
+	for (int i = 0; i < 12; i++)
+		factor += draw() * spread / 1024;
+	for (int i = 0; i < 10; i++) /* (1 + x/1024)^1024 is about exp(x) */
+		factor *= factor;
+	return (uint64_t)(us * factor) + 1;
+}
+
+/* What a call's time goes into. */
+enum why { RUNS, WAITS, LOCKED };
+
+static uint64_t put_call(uint64_t at_us, uint64_t took_us, enum why why)
+{
+	char note[160];
+
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	snprintf(note, sizeof(note),
+		 "slept: us=%llu state=S in=%s+0x1/0x20 waker=task waker_comm=server "
+		 "waker_pid=9 from=wake+0x1/0x20 queued_us=0",
+		 (unsigned long long)took_us - took_us / 20,
+		 why == WAITS ? "sk_wait_data" : "futex_wait");
+	if (why != RUNS)
+		put_note(at_us + took_us - 1, note);
+	put(ROW_RETURN, 0, at_us + took_us, took_us, "f");
+	return at_us + took_us + 100;
+}
+
+/* So many usual calls, in the midst of which come others. */
+struct mix {
+	int usual_cnt;
+	int wait_cnt;
+	double wait_us;
+	int lock_cnt;
+	double lock_us;
+	int stall_cnt;
+	double stall_us;
+};
+
+static void put_mix(const struct mix *mix, uint64_t seed)
+{
+	const int all_cnt = mix->usual_cnt + mix->wait_cnt + mix->lock_cnt + mix->stall_cnt;
+	int left[4] = { mix->usual_cnt, mix->wait_cnt, mix->lock_cnt, mix->stall_cnt };
+	uint64_t at = 1000;
+
+	draw_from(seed);
+	for (int i = all_cnt; i; i--) {
+		int which = 0;
+
+		for (int at_cnt = (int)(draw() * i); at_cnt >= left[which];)
+			at_cnt -= left[which++];
+		left[which]--;
+		if (which == 0)
+			at = put_call(at, draw_us(200, 0.4), RUNS);
+		else if (which == 1)
+			at = put_call(at, draw_us(mix->wait_us, 0.1), WAITS);
+		else if (which == 2)
+			at = put_call(at, draw_us(mix->lock_us, 0.1), LOCKED);
+		else
+			at = put_call(at, draw_us(mix->stall_us, 0.05), RUNS);
+	}
+}
+
+/* Afresh, with this seed. */
+static void find_mix(const struct mix *mix, uint64_t seed)
+{
+	calls_free();
+	calls_begin();
+	put_mix(mix, seed);
+	find(0);
+}
+
+/* Group @i has so many calls of about so long, most of which is in @func. */
+static void check_group(size_t i, uint64_t cnt, double median_us, const char *func)
+{
+	CHECK(i < groups.cnt);
+	if (i >= groups.cnt)
+		return;
+	causes = groups.items[i];
+	CHECK_INT(causes.slow_cnt, cnt);
+	CHECK(causes.slow_median_ns > (int64_t)(median_us * 0.7 * 1000) &&
+	      causes.slow_median_ns < (int64_t)(median_us * 1.4 * 1000));
+	CHECK_STR(name_at(slowcalls_cause(sc, causes.items[0].key)->func), func);
+	check_whole();
+}
+
+/* From 1 to 6 % of the calls wait for 40 ms; one or two took over a second. */
+TEST(spikes_are_told_beside_an_outlier)
+{
+	for (int percent = 1; percent <= 6; percent++) {
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			const struct mix mix = { .usual_cnt = 400,
+						 .wait_cnt = 4 * percent,
+						 .wait_us = 40000,
+						 .stall_cnt = 1 + (int)(seed % 2),
+						 .stall_us = 1200000 };
+
+			find_mix(&mix, seed);
+			CHECK_INT(groups.cnt, 2);
+			check_group(0, 4 * (uint64_t)percent, 40000, "sk_wait_data");
+			check_group(1, 1 + seed % 2, 1200000, "f");
+			CHECK_INT(groups.slow_cnt, 4 * percent + 1 + (int)(seed % 2));
+		}
+	}
+}
+
+/* The outliers may sleep where the spikes do. */
+TEST(an_outlier_of_the_same_function_is_apart_too)
+{
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		const struct mix mix = {
+			.usual_cnt = 400, .wait_cnt = 8, .wait_us = 40000, .stall_cnt = 0
+		};
+
+		calls_free();
+		calls_begin();
+		put_call(90000000, 1200000, WAITS);
+		put_mix(&mix, seed);
+		find(0);
+		CHECK_INT(groups.cnt, 2);
+		check_group(0, 8, 40000, "sk_wait_data");
+		check_group(1, 1, 1200000, "sk_wait_data");
+	}
+}
+
+TEST(two_causes_of_different_lengths_are_two_groups)
+{
+	static const double lengths_us[] = { 130000, 200000, 1000000 };
+
+	for (size_t i = 0; i < CNT_OF(lengths_us); i++) {
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			const struct mix mix = { .usual_cnt = 400,
+						 .wait_cnt = 10,
+						 .wait_us = 40000,
+						 .lock_cnt = 6,
+						 .lock_us = lengths_us[i] };
+
+			find_mix(&mix, seed);
+			CHECK_INT(groups.cnt, 2);
+			check_group(0, 6, lengths_us[i], "futex_wait");
+			check_group(1, 10, 40000, "sk_wait_data");
+		}
+	}
+}
+
+/* Two that differ, and an outlier. */
+TEST(at_most_three_groups_are_told)
+{
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		const struct mix mix = { .usual_cnt = 400,
+					 .wait_cnt = 10,
+					 .wait_us = 10000,
+					 .lock_cnt = 6,
+					 .lock_us = 100000,
+					 .stall_cnt = 1,
+					 .stall_us = 3000000 };
+
+		find_mix(&mix, seed);
+		CHECK_INT(groups.cnt, 3);
+		check_group(0, 6, 100000, "futex_wait");
+		check_group(1, 10, 10000, "sk_wait_data");
+		check_group(2, 1, 3000000, "f");
+	}
+}
+
+/* Nothing but the tail of usual calls is below them. */
+TEST(what_has_one_cause_is_one_group)
+{
+	for (int percent = 1; percent <= 6; percent++) {
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			const struct mix mix = { .usual_cnt = 400,
+						 .wait_cnt = 4 * percent,
+						 .wait_us = percent % 2 ? 40000 : 3000 };
+
+			find_mix(&mix, seed);
+			CHECK_INT(groups.cnt, 1);
+			check_group(0, 4 * (uint64_t)percent, mix.wait_us, "sk_wait_data");
+		}
+	}
+}
+
+/* Repeated after 200, 400, 800 and 1600 ms. */
+TEST(lengths_that_double_have_one_cause)
+{
+	uint64_t at = put_usuals(1000, 400);
+
+	for (uint64_t i = 0; i < 16; i++)
+		at = put_call(at, 200000ull << (i / 5), WAITS);
+	find(0);
+	CHECK_INT(groups.cnt, 1);
+	CHECK_INT(causes.slow_cnt, 16);
+}
+
+TEST(hardly_disturbed_calls_are_no_group)
+{
+	uint64_t at = put_usuals(1000, 400);
+
+	for (int i = 0; i < 30; i++)
+		at = put_call(at, 1000 + (uint64_t)i * 10, WAITS);
+	at = put_call(at, 1000000, RUNS);
+	put_call(at, 1100000, RUNS);
+	find(0);
+	CHECK_INT(groups.cnt, 1);
+	CHECK_INT(causes.slow_cnt, 2);
+	CHECK_INT(groups.beyond_cnt, 30);
+}
+
+/* Of calls that run, the function in which they do differs easily. */
+TEST(longer_calls_that_run_elsewhere_are_no_group)
+{
+	uint64_t at = put_usuals(1000, 400);
+
+	for (uint64_t i = 0; i < 8; i++) {
+		const uint64_t us = i < 5 ? 4000 : 10000;
+
+		put(ROW_ENTRY, 0, at, 0, "f");
+		put(ROW_LEAF, 1, at + 10, us - 100, i < 5 ? "g" : "h");
+		put(ROW_RETURN, 0, at + us, us, "f");
+		at += us + 100;
+	}
+	find(0);
+	CHECK_INT(groups.cnt, 1);
+	CHECK_INT(causes.slow_cnt, 8);
+}
+
+/* What the user calls slow is one group. */
+TEST(slower_than_makes_one_group)
+{
+	const struct mix mix = { .usual_cnt = 400,
+				 .wait_cnt = 8,
+				 .wait_us = 40000,
+				 .stall_cnt = 1,
+				 .stall_us = 1200000 };
+
+	put_mix(&mix, 1);
+	find(30000);
+	CHECK_INT(groups.cnt, 1);
+	CHECK_INT(causes.slow_cnt, 9);
+}
+
+/* ---- the host stood still ---- */
+
+/* 20 usual calls, one of a second in which the host stood still for most of it, and six spikes. */
+static void put_stalled(struct still *still)
+{
+	uint64_t at = put_usuals(1000, 200);
+
+	*still = (struct still){ (at + 20000) * US, (at + 1000000) * US };
+	at = put_call(at, 1000000, WAITS);
+	for (uint64_t i = 0; i < 6; i++)
+		at = put_call(at, 200000 + i * 1000, WAITS);
+}
+
+/* The spikes are only five times shorter, and sleep in the same function. */
+TEST(calls_in_which_the_host_stood_still_are_apart)
+{
+	struct still still;
+	const struct slowness what = { .stills = &still, .still_cnt = 1 };
+
+	put_stalled(&still);
+	find(0);
+	CHECK_INT(groups.cnt, 1);
+	causes_release(&groups);
+	CHECK(!causes_find(&groups, sc, slowcalls_start(sc, 0), &what));
+	CHECK_INT(groups.cnt, 2);
+	check_group(0, 6, 203000, "sk_wait_data");
+	check_group(1, 1, 1000000, "sk_wait_data");
+	CHECK(groups.items[1].is_still);
+	CHECK_INT(groups.items[1].still_ns, 980000 * US);
+}
+
+TEST(a_usual_call_is_not_slow_because_the_host_stood_still)
+{
+	const struct still stills[] = { { 500 * US, 900000 * US } };
+	const struct slowness what = { .stills = stills, .still_cnt = 1 };
+
+	put_usuals(1000, 200);
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!causes_find(&groups, sc, slowcalls_start(sc, 0), &what));
+	CHECK_INT(groups.cnt, 0);
+}
+
+static void say(enum explain_form form, const struct explain_view *view, struct strbuf *out)
+{
+	struct explain_result result;
+
+	strbuf_reset(out);
+	CHECK(!explain_put(sc, view, form, out, &result));
+	CHECK_INT(result.slow_start_cnt, 1);
+}
+
+static void check_has(const struct strbuf *out, const char *want)
+{
+	if (!strstr(out->ptr, want))
+		printf("%s", out->ptr);
+	CHECK(strstr(out->ptr, want) != NULL);
+}
+
+TEST(groups_in_words)
+{
+	struct still still;
+	const struct explain_view view = {
+		.start_max = 3, .has_sleeps = true, .stills = &still, .still_cnt = 1
+	};
+	struct strbuf out = { 0 };
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	put_stalled(&still);
+	CHECK(!slowcalls_finish(sc));
+	say(EXPLAIN_TEXT, &view, &out);
+	CHECK_STR(
+		strbuf_cstr(&out),
+		"7 of 207 calls of f were slow, of 2 kinds; the others took 100.0 us (median):\n"
+		"     6 took 202.00 ms (median; the longest 205.00 ms): asleep in sk_wait_data (state S) 95 %\n"
+		"     1 took 1.000 s: the whole host stood still for 980.00 ms\n"
+		"\n"
+		"6 of 207 calls of f were slow: 202.00 ms instead of 100.0 us (medians).\n"
+		"What a slow call took longer, in the mean:\n"
+		"   192.38 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server from wake; the most in 6 of 6\n"
+		"    10.06 ms    5.0 %  running in f, not called more often; the most in 0 of 6\n"
+		"    -40.0 us   -0.0 %  1 smaller part\n"
+		"The slowest took 205.00 ms, in task curl-77 on CPU 1 at 2.211600.\n"
+		"\n"
+		"1 of 207 calls of f was slow: 1.000 s instead of 100.0 us (medians).\n"
+		"During it the whole host stood still for 980.00 ms: no CPU had an event of this trace, and a timer of "
+		"netfgraph itself came as late.\n"
+		"   950.00 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server from wake\n"
+		"    49.94 ms    5.0 %  running in f, not called more often\n"
+		"    -40.0 us   -0.0 %  1 smaller part\n"
+		"The slowest took 1.000 s, in task curl-77 on CPU 1 at 0.201000.\n");
+	strbuf_release(&out);
+}
+
+TEST(groups_as_json_and_as_a_page)
+{
+	struct still still;
+	const struct explain_view view = { .start_max = 3,
+					   .has_sleeps = true,
+					   .has_trees = true,
+					   .stills = &still,
+					   .still_cnt = 1 };
+	struct strbuf out = { 0 };
+
+	CHECK(!slowcalls_keep_trees(sc, 1));
+	put_stalled(&still);
+	CHECK(!slowcalls_finish(sc));
+	say(EXPLAIN_JSON, &view, &out);
+	check_has(&out, "\"calls\":207,\"slow_calls\":6,\"beyond_calls\":0,");
+	check_has(&out, "\"excess_ns\":1214400000,\"stood_still_ns\":0,\"causes\":[");
+	check_has(&out, "\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[{\"slow_calls\":1,"
+			"\"slow_at_least_ns\":1000000000,\"slow_median_ns\":1000000000,"
+			"\"usual_median_ns\":100000,\"excess_ns\":999900000,"
+			"\"stood_still_ns\":980000000,\"causes\":[");
+	check_has(&out, "\"cpu\":1}}]}],\"hanging\":[]");
+	say(EXPLAIN_HTML, &view, &out);
+	check_has(&out, "<pre>7 of 207 calls of f were slow, of 2 kinds;");
+	check_has(&out, " 1) @ 1000000 us  |  }</div>");
+	strbuf_release(&out);
+}

@@ -1,0 +1,83 @@
+#ifndef NFG_FORMAT_SLOWGROUPS_H
+#define NFG_FORMAT_SLOWGROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/slowcalls.h"
+#include "trace/stills.h"
+
+/*
+ * Which calls of a start function are slow, in groups of their own kind.
+ *
+ * A call is slow if it took at least slower_ns or, without that, more than four times the median of all calls and more
+ * than 20 us above it; then at most the slowest tenth of the calls, at least one, and of these the slowest ones, up
+ * to CAUSES_WORST of a hundred of what all of them took longer than the median and what took about as long, and without those
+ * that took less than a CAUSES_GAPth longer than the slower ones in the mean. Calls beyond the tenth that took about as long are
+ * slow, too, if at most a CAUSES_BETWEENth of as many are between these and the usual ones. If some of these are CAUSES_APART times longer than each of the
+ * others, and have half of what all are longer, only they are slow; so it is with those above the widest gap between neighbours, of CAUSES_WIDE times or more,
+ * that have CAUSES_MOST of a hundred of it.
+ *
+ * The calls below these that took over four times the median, too, are a group of their own if the same rule finds a gap below
+ * them, and they have a CAUSES_SHAREth of all that is longer, or are more calls than those above them, and each longer by a
+ * CAUSES_HUNDREDTH of what those are. A group is parted where neighbours are CAUSES_WIDE times apart, if most calls on both sides
+ * have another largest part; where they only run in other functions, or a side has one or two calls, CAUSES_APART times. Calls in
+ * which the whole host stood still for half of what they took longer are apart from all others.
+ *
+ * Pure: no clock, no I/O. Time: that of sorting the calls.
+ */
+#define CAUSES_TIMES     4
+#define CAUSES_MORE_NS   20000
+#define CAUSES_PART      10
+#define CAUSES_WORST     95
+#define CAUSES_GAP       20
+#define CAUSES_WIDE      2
+#define CAUSES_MOST      75
+#define CAUSES_APART     5
+#define CAUSES_BETWEEN   4
+#define CAUSES_SHARE     10
+#define CAUSES_HUNDREDTH 100
+
+#define SLOW_GROUPS_MAX  3
+
+/* What is slow. */
+struct slowness {
+	uint64_t
+		slower_ns; /* 0: by the rule above; otherwise there is one group, beside that of stills */
+	const struct still *stills; /* ascending */
+	size_t still_cnt;
+};
+
+struct slowgroup {
+	const struct slowcall **calls; /* by duration */
+	size_t cnt;
+	bool is_still; /* of calls in which the host stood still */
+};
+
+struct slowgroups {
+	const struct slowcall **calls; /* of no group first, by duration */
+	size_t other_cnt;              /* their number */
+	size_t beyond_cnt; /* of these, those that took over four times the median, too */
+	bool is_cut;       /* some of these do not count as slow only because a part of all does */
+	int64_t usual_ns;  /* the median of those of no group; 0: there are none */
+	/* the largest excess first; behind these, groups of one or two calls, the largest first; last that of stills */
+	struct slowgroup items[SLOW_GROUPS_MAX];
+	size_t cnt;
+};
+
+/* slowgroups_find - Return: 0 or -ENOMEM. Call slowgroups_release in both cases. */
+int slowgroups_find(struct slowgroups *out, const struct slowcalls *sc,
+		    const struct startfunc *start, const struct slowness *what);
+void slowgroups_release(struct slowgroups *groups);
+
+/* slowgroup_excess - what the calls of @group took longer than the usual ones. */
+int64_t slowgroup_excess(const struct slowgroups *groups, const struct slowgroup *group);
+
+/* slowcalls_still_ns - how long the host stood still during @call. */
+int64_t slowcalls_still_ns(const struct slowcall *call, const struct slowness *what);
+
+/* calls_median - of two in the middle the lower one: with two calls, the slow one is compared with the other. 0: no call. */
+int64_t calls_median(const struct slowcall *const *calls, size_t cnt);
+
+#endif
