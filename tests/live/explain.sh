@@ -42,10 +42,10 @@ test_server()
 	HOW=server record_of __sys_recvfrom workload uneven 200
 	explain_client --slower-than 45ms
 	expect_line '^[1-9][0-9] of 400 calls of __sys_recvfrom were slow: [0-9.]+ ms instead of [0-9.]+ [um]s \(medians\)\.$' out
-	expect_first 'asleep in [a-z_]+ \(state S\), woken by server, in its softirq, from tcp_[a-z_]+'
+	expect_first 'asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from tcp_[a-z_]+'
 	# without being told what is slow
 	explain_client
-	expect_first 'asleep in [a-z_]+ \(state S\), woken by server, in its softirq, from tcp_[a-z_]+'
+	expect_first 'asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from tcp_[a-z_]+'
 	expect 0 json netfgraph explain --comm workload --json rec -o out 2>err
 	expect_line '^\{"schema":1,"file":"rec","has_sleeps":true,"lost_events":0,"functions":\[\{"func":"__sys_recvfrom".*"causes":\[\{"kind":"asleep"' out
 }
@@ -58,7 +58,7 @@ did()
 	cat said err
 	expect_lossless err
 	explain_client --slower-than 45ms
-	expect_first "asleep in [a-z_]+ \(state S\), woken by server, in its softirq, from .*; server meanwhile $2"
+	expect_first "asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from .*; server-[0-9]+ meanwhile $2"
 	expect 0 json netfgraph explain --comm workload --slower-than 45ms --json rec -o out 2>err
 	late_ms=$(sed -nE 's/^uneven: the server was late by ([0-9]+) ms$/\1/p' said)
 	did_ms=$(grep -oE "$3[0-9]+" out | sed 's/.*://' | awk '{ sum += $1 } END { printf "%d", sum / 1e6 }')
@@ -158,7 +158,7 @@ test_disk()
 
 test_kept()
 {
-	did kept 'waited for a CPU that helper had ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
+	did kept 'waited for a CPU that helper-[0-9]+ had ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
 }
 
 test_timer()

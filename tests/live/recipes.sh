@@ -198,7 +198,7 @@ test_query_waits()
 	typed query-waits 4
 	cat out
 	expect_line '^1 of [1-9][0-9]* calls of sock_read_iter was slow: [1-9][0-9.]* s' out
-	expect_line ' +[1-9][0-9.]* s +[0-9.]+ %  asleep in [a-z_]+ \(state S\), woken by (a softirq .*|[a-z]+, in its softirq, )from (tcp|sock)_[a-z_]+' out
+	expect_line ' +[1-9][0-9.]* s +[0-9.]+ %  asleep in [a-z_]+ \(state S\), woken by (a softirq .*|[a-z]+-[0-9]+, in its softirq, )from (tcp|sock)_[a-z_]+' out
 }
 
 # The way of the packet that ends the sleep: from the card through the rules.
@@ -379,7 +379,7 @@ test_slow_server()
 	typed_while slow-server 1 a_lock
 	expect_line '^1?[0-9] of [0-9]+ calls of __sys_recvfrom were slow: [4-9][0-9.]+ ms instead of' out
 	sed -n '/ %  /{p;q}' out >first
-	expect_line '%  asleep in sk_wait_data \(state S\), woken by server, in its softirq, .*; server meanwhile was asleep in futex_[a-z_]+ \(state S\) [5-9][0-9] %' first
+	expect_line '%  asleep in sk_wait_data \(state S\), woken by server-[0-9]+, in its softirq, .*; server-[0-9]+ meanwhile was asleep in futex_[a-z_]+ \(state S\) [5-9][0-9] %' first
 }
 
 # Two recordings of the same work, and a rule more.

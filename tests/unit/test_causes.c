@@ -364,9 +364,9 @@ TEST(causes_in_words)
 		false, true,
 		"2 of 30 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
 		"What a slow call took longer, in the mean:\n"
-		"    48.00 ms   95.8 %  asleep in wait_more (state S), woken by task a server from "
+		"    48.00 ms   95.8 %  asleep in wait_more (state S), woken by task a server-9 from "
 		"send_it; the most in 2 of 2\n"
-		"     2.00 ms    4.0 %  ready but not running: meanwhile ran hog; the most in 0 of 2\n"
+		"     2.00 ms    4.0 %  ready but not running: meanwhile ran hog-7; the most in 0 of 2\n"
 		"    100.0 us    0.2 %  2 smaller parts\n"
 		"The slowest took 50.30 ms, in task curl-77 on CPU 1 at 0.080000: netfgraph report "
 		"-G f --tid 77 --slower-than 50300us FILE\n");
@@ -386,8 +386,8 @@ TEST(whose_softirq_woke_it_is_said)
 		false, true,
 		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
 		"What a slow call took longer, in the mean:\n"
-		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server, in its softirq, "
-		"from tcp_data_queue (50 %), a softirq (while server ran) from tcp_data_queue (50 %); "
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
+		"from tcp_data_queue (50 %), a softirq (while server-9 ran) from tcp_data_queue (50 %); "
 		"the most in 2 of 2\n"
 		"      0.0 us    0.0 %  2 smaller parts\n"
 		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.082000: netfgraph report "
@@ -410,7 +410,7 @@ TEST(one_waker_has_several_places)
 		false, true,
 		"3 of 43 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
 		"What a slow call took longer, in the mean:\n"
-		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server, in its softirq, "
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
 		"from tcp_rcv_established (67 %), from tcp_data_queue (33 %); the most in 3 of 3\n"
 		"      0.0 us    0.0 %  2 smaller parts\n"
 		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.143000: netfgraph report "
@@ -450,8 +450,8 @@ TEST(what_the_waker_did_is_said_in_the_mean)
 		false, true,
 		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
 		"What a slow call took longer, in the mean:\n"
-		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server, in its softirq, "
-		"from tcp_data_queue; server meanwhile was asleep in hrtimer_nanosleep (state S) 48 %, "
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
+		"from tcp_data_queue; server-9 meanwhile was asleep in hrtimer_nanosleep (state S) 48 %, "
 		"ran 41 % (402 page faults), was stopped in do_signal_stop (state T) 10 %; "
 		"the most in 2 of 2\n"
 		"      0.0 us    0.0 %  2 smaller parts\n"
@@ -482,9 +482,9 @@ TEST(of_wakers_only_what_is_known_is_said)
 		false, true,
 		"3 of 43 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
 		"What a slow call took longer, in the mean:\n"
-		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by task server from "
-		"tcp_data_queue (67 %), a softirq (while server ran) from tcp_data_queue (33 %); "
-		"server meanwhile waited for a CPU 100 %, known of 50 % of the time; the most in 3 of 3\n"
+		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by task server-9 from "
+		"tcp_data_queue (67 %), a softirq (while server-9 ran) from tcp_data_queue (33 %); "
+		"server-9 meanwhile waited for a CPU 100 %, known of 50 % of the time; the most in 3 of 3\n"
 		"      0.0 us    0.0 %  3 smaller parts\n"
 		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.161000: netfgraph report "
 		"-G f --tid 77 --slower-than 50100us FILE\n");
@@ -536,7 +536,7 @@ TEST(parts_of_a_line_are_not_more_than_all_of_it)
 	find(0);
 	check_cause(0, CAUSE_PREEMPTED, "", 15000);
 	CHECK_INT(causes.items[0].details_ns, 16000 * US);
-	check_has(NULL, "preempted by x (75 %), y (25 %)\n", true);
+	check_has(NULL, "preempted by x-7 (75 %), y-8 (25 %)\n", true);
 }
 
 /* Who had the CPU meanwhile is part of what a waker did, if anybody is known. */
@@ -556,9 +556,83 @@ TEST(what_kept_the_waker_from_its_cpu_is_named)
 
 	at = put_slow_did(at, notes, 2);
 	put_slow_did(at, nobody, 2);
+	check_has(
+		NULL,
+		"; server-9 meanwhile waited for a CPU 49 %, waited for a CPU that hog-9 had 40 %, "
+		"was asleep in wait_1 (state S) 9 %, ran 2 %;",
+		true);
+}
+
+/* A call of f that was preempted by each of so many tasks of one name for as many ms as before it, and one. */
+static void put_preempted_by(int cnt)
+{
+	const uint64_t at = put_usuals(1000, 30);
+	char note[64];
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (int i = 0; i < cnt; i++) {
+		snprintf(note, sizeof(note), "preempted: us=%d prev_comm=hog prev_pid=%d",
+			 1000 * (cnt - i), 70 + i);
+		put_note(at + 10000, note);
+	}
+	put(ROW_RETURN, 0, at + 60000, 60000, "f");
+}
+
+TEST(tasks_of_one_name_are_told_apart)
+{
+	put_preempted_by(3);
+	check_has(NULL, "preempted by hog-70 (50 %), hog-71 (33 %), hog-72 (17 %)\n", true);
+}
+
+TEST(many_tasks_of_one_name_are_one_part)
+{
+	put_preempted_by(8);
+	check_has(NULL, "preempted by one of 8 tasks named hog\n", true);
+}
+
+TEST(two_wakers_of_one_name_have_their_doings)
+{
+	static const char *const first[] = {
+		WOKEN_BY("task"),
+		DID("50000", "0", "0", "0", "0", ""),
+	};
+	static const char *const second[] = {
+		"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=task waker_comm=server "
+		"waker_pid=10 from=tcp_data_queue+0x2/0x30 queued_us=0",
+		DID("0", "50000", "0", "0", "0", "state=S in=x+0x1/0x9 prev_comm=hog prev_pid=3"),
+	};
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slow_did(at, first, 2);
+	put_slow_did(at, second, 2);
 	check_has(NULL,
-		  "; server meanwhile waited for a CPU 49 %, waited for a CPU that hog had 40 %, "
-		  "was asleep in wait_1 (state S) 9 %, ran 2 %;",
+		  "woken by task server-9 from tcp_data_queue (50 %), task server-10 from "
+		  "tcp_data_queue (50 %); server-9 meanwhile ran 100 %; server-10 meanwhile waited "
+		  "for a CPU that hog-3 had 100 %;",
+		  true);
+}
+
+/* What many wakers of one name did is summed up. */
+TEST(many_wakers_of_one_name_did_it_together)
+{
+	char slept[160], did[160];
+	const char *const notes[] = { slept, did };
+	uint64_t at = put_usuals(1000, 60);
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(slept, sizeof(slept),
+			 "slept: us=50000 state=S in=wait+0x1/0x2 waker=task waker_comm=server "
+			 "waker_pid=%d from=wake+0x2/0x3 queued_us=0",
+			 20 + i);
+		snprintf(did, sizeof(did),
+			 "waker_did: us=50000 ran_us=10000 queued_us=40000 faults=0 asleep_us=0 "
+			 "longest_us=0 state=R in=0x0 prev_comm=hog prev_pid=%d",
+			 40 + i);
+		at = put_slow_did(at, notes, 2);
+	}
+	check_has(NULL,
+		  "woken by one of 5 tasks named server from wake; one of 5 tasks named server "
+		  "meanwhile waited for a CPU that one of 5 tasks named hog had 80 %, ran 20 %;",
 		  true);
 }
 
@@ -581,7 +655,7 @@ TEST(of_many_things_that_the_waker_did_the_longest_are_said)
 	}
 	check_has(
 		NULL,
-		"; server meanwhile ran 90 %, was asleep in wait_11 (state S) 7 %, 11 smaller parts 3 %",
+		"; server-9 meanwhile ran 90 %, was asleep in wait_11 (state S) 7 %, 11 smaller parts 3 %",
 		true);
 }
 
@@ -597,7 +671,7 @@ TEST(what_is_known_of_a_waker_is_a_part_of_its_sleeps)
 
 	at = put_slow_did(at, known, 2);
 	put_slow_did(at, beside, 1);
-	check_has(NULL, "server meanwhile waited for a CPU 100 %; the most", true);
+	check_has(NULL, "server-9 meanwhile waited for a CPU 100 %; the most", true);
 }
 
 /* ---- the slowest call's tree ---- */
@@ -868,7 +942,7 @@ TEST(what_the_waker_did_as_json)
 		     "\"from\":\"tcp_data_queue\",\"waker_did\":{\"asleep\":["
 		     "{\"func\":\"hrtimer_nanosleep\",\"state\":\"S\",\"ns\":48000000},"
 		     "{\"func\":null,\"state\":null,\"ns\":500000}],"
-		     "\"queued\":[{\"comm\":null,\"ns\":500000}],"
+		     "\"queued\":[{\"comm\":null,\"tid\":null,\"tasks\":0,\"ns\":500000}],"
 		     "\"queued_ns\":500000,\"ran_ns\":1000000,\"not_known_ns\":0,"
 		     "\"faults\":3}}]"));
 	strbuf_release(&out);
@@ -902,11 +976,11 @@ TEST(causes_as_json)
 		"\"excess_ns\":96000000,\"excess_percent\":95.8,\"slow_ns\":96000000,"
 		"\"usual_ns\":0,\"slow_count\":2,\"usual_count\":0,\"slow_calls_with\":2,"
 		"\"slow_calls_most\":2,\"details\":[{\"excess_ns\":96000000,\"waker\":\"task\","
-		"\"waker_comm\":\"a server\",\"from\":\"send_it\",\"waker_did\":null}]},"
+		"\"waker_comm\":\"a server\",\"waker_tid\":9,\"tasks\":1,\"from\":\"send_it\",\"waker_did\":null}]},"
 		"{\"kind\":\"queued\",\"excess_ns\":4000000,\"excess_percent\":4.0,"
 		"\"slow_ns\":4000000,\"usual_ns\":0,\"slow_count\":2,\"usual_count\":0,"
 		"\"slow_calls_with\":2,\"slow_calls_most\":0,"
-		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\"}]}],"
+		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\",\"tid\":7,\"tasks\":1}]}],"
 		"\"smaller_parts\":2,\"smaller_ns\":200000,\"not_explained_ns\":0,\"running_within\":null,\"likely\":[],\"events\":[],"
 		"\"slowest\":{\"duration_ns\":50300000,\"time_ns\":80000000,\"tid\":77,"
 		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[]}],\"hanging\":[],\"meanwhile\":null}\n");

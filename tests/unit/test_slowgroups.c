@@ -350,7 +350,7 @@ TEST(groups_in_words)
 		"\n"
 		"6 of 207 calls of f were slow: 202.00 ms instead of 100.0 us (medians).\n"
 		"What a slow call took longer, in the mean:\n"
-		"   192.38 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server from wake; the most in 6 of 6\n"
+		"   192.38 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server-9 from wake; the most in 6 of 6\n"
 		"    10.06 ms    5.0 %  running in f, not called more often; the most in 0 of 6\n"
 		"    -40.0 us   -0.0 %  1 smaller part\n"
 		"The slowest took 205.00 ms, in task curl-77 on CPU 1 at 2.211600.\n"
@@ -358,7 +358,7 @@ TEST(groups_in_words)
 		"1 of 207 calls of f was slow: 1.000 s instead of 100.0 us (medians).\n"
 		"During it the whole host stood still for 980.00 ms: no CPU had an event of this trace, and a timer of "
 		"netfgraph itself came as late.\n"
-		"   950.00 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server from wake\n"
+		"   950.00 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server-9 from wake\n"
 		"    49.94 ms    5.0 %  running in f, not called more often\n"
 		"    -40.0 us   -0.0 %  1 smaller part\n"
 		"The slowest took 1.000 s, in task curl-77 on CPU 1 at 0.201000.\n");

@@ -290,20 +290,127 @@ static bool comes_before(const struct cause_sums *a, const struct cause_sums *b)
 					    : a->slow_cnt > b->slow_cnt;
 }
 
-static void put_detail(struct cause *cause, uint32_t key, const struct cause_sums *sums)
+static bool is_had(const struct cause_sums *sums)
+{
+	return sums->seen_cnt || sums->usual_ns;
+}
+
+static void put_detail(struct cause *cause, const struct cause_detail *detail)
 {
 	uint32_t at = cause->detail_cnt;
 
-	if (sums->excess_ns > 0)
-		sum_add(&cause->details_ns, sums->excess_ns);
-	while (at && comes_before(sums, &cause->details[at - 1].sums))
+	if (detail->sums.excess_ns > 0)
+		sum_add(&cause->details_ns, detail->sums.excess_ns);
+	while (at && comes_before(&detail->sums, &cause->details[at - 1].sums))
 		at--;
 	if (at == CAUSE_DETAILS_MAX)
 		return;
 	cause->detail_cnt += cause->detail_cnt < CAUSE_DETAILS_MAX;
 	memmove(&cause->details[at + 1], &cause->details[at],
 		(cause->detail_cnt - at - 1) * sizeof(cause->details[0]));
-	cause->details[at] = (struct cause_detail){ key, *sums };
+	cause->details[at] = *detail;
+}
+
+/* A detail on its way to its cause. */
+struct named {
+	struct cause_detail detail;
+	struct detail_key key;
+	size_t place; /* of its cause in items */
+};
+
+static int by_number(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int named_by_task(const void *a, const void *b)
+{
+	const struct named *x = a;
+	const struct named *y = b;
+	int cmp = by_number(x->place, y->place);
+
+	cmp = cmp ? cmp : by_number(x->key.comm, y->key.comm);
+	return cmp ? cmp : by_number(x->key.tid, y->key.tid);
+}
+
+/* In the order of the details where nothing but the task differs. */
+static int named_by_doing(const void *a, const void *b)
+{
+	const struct named *x = a;
+	const struct named *y = b;
+	int cmp = by_number(x->place, y->place);
+
+	cmp = cmp ? cmp : by_number(x->key.comm, y->key.comm);
+	cmp = cmp ? cmp : by_number(x->key.waker, y->key.waker);
+	cmp = cmp ? cmp : by_number(x->key.from, y->key.from);
+	return cmp ? cmp : by_number(x->detail.key, y->detail.key);
+}
+
+/* How many tasks of one name there are in one cause, from @at on; *@end: behind them. */
+static uint32_t count_tasks(const struct named *named, size_t cnt, size_t at, size_t *end)
+{
+	uint32_t tasks = 1;
+
+	for (*end = at + 1; *end < cnt && named[*end].place == named[at].place &&
+			    named[*end].key.comm == named[at].key.comm;
+	     ++*end)
+		tasks += named[*end].key.tid != named[*end - 1].key.tid;
+	return tasks;
+}
+
+/* Of many tasks of one name each is a small part: they are one detail. Return: how many details there are then. */
+static size_t named_merge(struct named *named, size_t cnt)
+{
+	size_t merged_cnt = 0;
+
+	if (!cnt)
+		return 0;
+	qsort(named, cnt, sizeof(*named), named_by_task);
+	for (size_t at = 0, end; at < cnt; at = end) {
+		const uint32_t tasks = count_tasks(named, cnt, at, &end);
+
+		for (size_t i = at; i < end && tasks > CAUSE_TASKS_TOLD; i++)
+			named[i].detail.task_cnt = tasks;
+	}
+	qsort(named, cnt, sizeof(*named), named_by_doing);
+	for (size_t i = 0; i < cnt; i++) {
+		struct named *last = merged_cnt ? &named[merged_cnt - 1] : NULL;
+
+		if (!last || !named[i].detail.task_cnt || last->place != named[i].place ||
+		    last->key.comm != named[i].key.comm || last->key.waker != named[i].key.waker ||
+		    last->key.from != named[i].key.from) {
+			named[merged_cnt++] = named[i];
+			continue;
+		}
+		sum_add(&last->detail.sums.excess_ns, named[i].detail.sums.excess_ns);
+		sum_add(&last->detail.sums.slow_ns, named[i].detail.sums.slow_ns);
+		last->detail.sums.slow_cnt += named[i].detail.sums.slow_cnt;
+	}
+	return merged_cnt;
+}
+
+/* Give causes their details. @place_of: of each of @sums, plus 1. Return: 0 or -ENOMEM. */
+static int details_make(struct causes *out, const struct slowcalls *sc, const struct sums *sums,
+			const struct sums *details, const size_t *place_of)
+{
+	struct named *named = malloc((details->cnt + 1) * sizeof(*named));
+	size_t cnt = 0;
+
+	if (!named)
+		return -ENOMEM;
+	for (size_t i = 0; i < details->cnt; i++) {
+		const uint32_t key = details->keys[i];
+		const struct detail_key *detail = slowcalls_detail(sc, key);
+		const size_t place = place_of[sums_at(sums, detail->cause)];
+
+		if (place && is_had(&details->of[i]))
+			named[cnt++] = (struct named){ { key, details->of[i], 0 }, *detail, place };
+	}
+	cnt = named_merge(named, cnt);
+	for (size_t i = 0; i < cnt; i++)
+		put_detail(&out->items[named[i].place - 1], &named[i].detail);
+	free(named);
+	return 0;
 }
 
 static int cause_cmp(const void *a, const void *b)
@@ -318,17 +425,13 @@ static int cause_cmp(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-static bool is_had(const struct cause_sums *sums)
-{
-	return sums->seen_cnt || sums->usual_ns;
-}
-
 /* Make the items: all causes that slow calls or what is usual have. Events, which take no time, go last. */
 static int items_make(struct causes *out, const struct slowcalls *sc, const struct sums *sums,
 		      const struct sums *details)
 {
 	size_t *place_of = calloc(sums->cnt + 1, sizeof(*place_of)); /* in items, plus 1 */
 	size_t timed_cnt = 0;
+	int err;
 
 	out->items = calloc(sums->cnt + 1, sizeof(*out->items));
 	for (int events = 0; place_of && out->items && events < 2; events++) {
@@ -350,17 +453,11 @@ static int items_make(struct causes *out, const struct slowcalls *sc, const stru
 		free(place_of);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < details->cnt; i++) {
-		const uint32_t key = details->keys[i];
-		const size_t place = place_of[sums_at(sums, slowcalls_detail(sc, key)->cause)];
-
-		if (place && is_had(&details->of[i]))
-			put_detail(&out->items[place - 1], key, &details->of[i]);
-	}
+	err = details_make(out, sc, sums, details, place_of);
 	free(place_of);
 	qsort(out->items, timed_cnt, sizeof(*out->items), cause_cmp);
 	qsort(out->items + timed_cnt, out->cnt - timed_cnt, sizeof(*out->items), cause_cmp);
-	return 0;
+	return err;
 }
 
 /* A place in the tree of one start function. */

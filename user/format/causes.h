@@ -15,7 +15,8 @@
  *
  * Pure: no clock, no I/O. Time: that of sorting the parts.
  */
-#define CAUSE_DETAILS_MAX 3
+#define CAUSE_DETAILS_MAX 5
+#define CAUSE_TASKS_TOLD  3 /* of one name; more of them are one detail */
 
 /* How often something was there, and how long it took. */
 struct cause_sums {
@@ -37,6 +38,8 @@ struct cause {
 	struct cause_detail {
 		uint32_t key; /* for slowcalls_detail */
 		struct cause_sums sums;
+		uint32_t
+			task_cnt; /* 0: that of the key; else: so many tasks of its name, any of which may be in it */
 	} details[CAUSE_DETAILS_MAX];
 	uint32_t detail_cnt;
 	int64_t details_ns; /* the excess of all details that have one; more than that of the cause if others have less */

@@ -85,16 +85,33 @@ static bool is_timer(const struct explain *ex, uint32_t from)
 	return name_is(ex, from, "hrtimer_wakeup") || name_is(ex, from, "process_timeout");
 }
 
+/* Whether it is one task, or the same tasks of one name. */
+static bool is_same_task(const struct detail_key *a, const struct detail_key *b,
+			 uint32_t b_task_cnt)
+{
+	return a->comm == b->comm && (b_task_cnt || a->tid == b->tid);
+}
+
+/* "hog-1234", or, if @task_cnt is not 0, "one of 5 tasks named hog". */
+static void put_task(struct explain *ex, uint32_t comm, uint32_t tid, uint32_t task_cnt)
+{
+	if (task_cnt)
+		strbuf_printf(ex->out, "one of %" PRIu32 " tasks named ", task_cnt);
+	put_name(ex, comm);
+	if (tid && !task_cnt)
+		strbuf_printf(ex->out, "-%" PRIu32, tid);
+}
+
 /* Whether only the place differs from which they woke it. */
 static bool is_same_waker(const struct explain *ex, const struct detail_key *a,
-			  const struct detail_key *b)
+			  const struct detail_key *b, uint32_t b_task_cnt)
 {
-	return a->waker == b->waker && a->comm == b->comm && a->from != SLOWCALLS_NONE &&
-	       b->from != SLOWCALLS_NONE && !is_timer(ex, a->from);
+	return a->waker == b->waker && is_same_task(a, b, b_task_cnt) &&
+	       a->from != SLOWCALLS_NONE && b->from != SLOWCALLS_NONE && !is_timer(ex, a->from);
 }
 
 /* @before: the detail that was put before this one; NULL: none. */
-static void put_waker(struct explain *ex, const struct detail_key *detail,
+static void put_waker(struct explain *ex, const struct detail_key *detail, uint32_t task_cnt,
 		      const struct detail_key *before)
 {
 	const bool is_own = name_is(ex, detail->waker, "own_softirq");
@@ -106,18 +123,21 @@ static void put_waker(struct explain *ex, const struct detail_key *detail,
 		strbuf_char(ex->out, ')');
 		return;
 	}
-	if (before && is_same_waker(ex, before, detail)) {
+	if (before && is_same_waker(ex, before, detail, task_cnt)) {
 		strbuf_str(ex->out, "from ");
 		put_name(ex, detail->from);
 		return;
 	}
-	strbuf_str(ex->out, is_task ? "task " : is_own ? "" : "a ");
-	put_name(ex, is_task || is_own ? detail->comm : detail->waker);
+	strbuf_str(ex->out, is_own || (is_task && task_cnt) ? "" : is_task ? "task " : "a ");
+	if (is_task || is_own)
+		put_task(ex, detail->comm, detail->tid, task_cnt);
+	else
+		put_name(ex, detail->waker);
 	if (is_own) {
 		strbuf_str(ex->out, ", in its softirq,");
 	} else if (!is_task && detail->comm != SLOWCALLS_NONE) {
 		strbuf_str(ex->out, " (while ");
-		put_name(ex, detail->comm);
+		put_task(ex, detail->comm, detail->tid, task_cnt);
 		strbuf_str(ex->out, " ran)");
 	}
 	if (detail->from != SLOWCALLS_NONE) {
@@ -127,16 +147,16 @@ static void put_waker(struct explain *ex, const struct detail_key *detail,
 }
 
 static void put_one_detail(struct explain *ex, uint32_t kind, const struct detail_key *detail,
-			   const struct detail_key *before)
+			   uint32_t task_cnt, const struct detail_key *before)
 {
 	if (kind == CAUSE_ASLEEP)
-		put_waker(ex, detail, before);
+		put_waker(ex, detail, task_cnt, before);
 	else if (kind == CAUSE_INTERRUPTED)
 		put_name(ex, detail->from);
 	else if (detail->comm == SLOWCALLS_NONE)
 		strbuf_str(ex->out, "the idle task");
 	else
-		put_name(ex, detail->comm);
+		put_task(ex, detail->comm, detail->tid, task_cnt);
 }
 
 bool explain_has_details(uint32_t kind)
@@ -180,7 +200,7 @@ static void put_details(struct explain *ex, const struct cause *cause)
 		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[i].key);
 
 		strbuf_str(ex->out, i ? ", " : words[kind]);
-		put_one_detail(ex, kind, detail, before);
+		put_one_detail(ex, kind, detail, cause->details[i].task_cnt, before);
 		before = detail;
 		if (parts[i] > all_ns / 20 * 19)
 			break;
@@ -196,11 +216,11 @@ static bool is_doer(const struct explain *ex, const struct detail_key *detail)
 #define DIDS_SHOWN_MAX 8
 
 /*
- * What a task of the name @comm did in the sleeps that are among the details of @cause; @comm: NULL: all tasks. Return: how long
+ * What the task of a detail of @cause did in the sleeps that are among the details; @task: NULL: all tasks. Return: how long
  * these sleeps were.
  */
 static int64_t dids_make(struct explain *ex, struct dids *dids, const struct cause *cause,
-			 const uint32_t *comm)
+			 const struct detail_key *task)
 {
 	int64_t slept_ns = 0;
 
@@ -209,10 +229,10 @@ static int64_t dids_make(struct explain *ex, struct dids *dids, const struct cau
 		const struct cause_detail *detail = &cause->details[i];
 		const struct detail_key *key = slowcalls_detail(ex->sc, detail->key);
 
-		if (comm && (key->comm != *comm || !is_doer(ex, key)))
+		if (task && (!is_same_task(task, key, detail->task_cnt) || !is_doer(ex, key)))
 			continue;
 		sum_add(&slept_ns, detail->sums.slow_ns);
-		ex->out->failed |= dids_add(dids, ex->sc, ex->causes, detail->key) != 0;
+		ex->out->failed |= dids_add(dids, ex->sc, ex->causes, detail) != 0;
 	}
 	dids_sort(dids);
 	return slept_ns;
@@ -234,7 +254,7 @@ static void put_did(struct explain *ex, const struct dids *dids, const struct di
 	else
 		strbuf_str(ex->out, is_stop ? "was stopped in " : "was asleep in ");
 	if (did->func != SLOWCALLS_NONE)
-		put_name(ex, did->func);
+		put_task(ex, did->func, did->tid, did->task_cnt);
 	if (did->func != SLOWCALLS_NONE && did->kind == CAUSE_WAKER_QUEUED)
 		strbuf_str(ex->out, " had");
 	put_state(ex, did->state);
@@ -275,20 +295,22 @@ static void put_dids(struct explain *ex, const struct dids *dids)
 static void put_doings(struct explain *ex, const struct cause *cause)
 {
 	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
-		const uint32_t comm = slowcalls_detail(ex->sc, cause->details[i].key)->comm;
+		const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
+		const uint32_t task_cnt = cause->details[i].task_cnt;
 		int64_t slept_ns;
 		struct dids dids;
 		bool is_again = false;
 
 		for (uint32_t k = 0; k < i; k++)
-			is_again |= slowcalls_detail(ex->sc, cause->details[k].key)->comm == comm;
+			is_again |= is_same_task(slowcalls_detail(ex->sc, cause->details[k].key),
+						 task, task_cnt);
 		if (is_again)
 			continue;
-		slept_ns = dids_make(ex, &dids, cause, &comm);
+		slept_ns = dids_make(ex, &dids, cause, task);
 		/* details are named from a twentieth of the cause on */
 		if (slept_ns >= cause->sums.slow_ns / 20 && dids.known_ns > 0) {
 			strbuf_str(ex->out, "; ");
-			put_name(ex, comm);
+			put_task(ex, task->comm, task->tid, task_cnt);
 			strbuf_str(ex->out, " meanwhile ");
 			put_dids(ex, &dids);
 			if ((double)dids.known_ns < 0.95 * (double)slept_ns) {

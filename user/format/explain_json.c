@@ -41,6 +41,17 @@ static const char *kind_name(const struct explain *ex, uint32_t kind)
 	return kind == CAUSE_RUNNING && !ex->view->has_sleeps ? "self" : names[kind];
 }
 
+/* The task that a name is of; null: not known, or not one alone. */
+static void json_task_put(struct jsonw *w, const char *key, uint32_t tid, uint32_t task_cnt)
+{
+	jsonw_key_text(w, text_from(key));
+	if (tid && !task_cnt)
+		jsonw_u64(w, tid);
+	else
+		jsonw_null(w);
+	json_u64_put(w, "tasks", task_cnt ? task_cnt : tid > 0);
+}
+
 /* What wakers did of one kind: sleeps, or waits for a CPU that another task had. */
 static void json_dids_put(struct explain *ex, struct jsonw *w, const struct dids *dids,
 			  uint32_t kind)
@@ -58,6 +69,8 @@ static void json_dids_put(struct explain *ex, struct jsonw *w, const struct dids
 		json_name_put(ex, w, is_sleep ? "func" : "comm", did->func);
 		if (is_sleep)
 			json_name_put(ex, w, "state", did->state);
+		else
+			json_task_put(w, "tid", did->tid, did->task_cnt);
 		json_i64_put(w, "ns", did->ns);
 		jsonw_object_end(w);
 	}
@@ -70,7 +83,7 @@ static void json_did_put(struct explain *ex, struct jsonw *w, const struct cause
 	int64_t sums[CAUSE_KIND_CNT] = { 0 };
 	struct dids dids = { 0 };
 
-	ex->out->failed |= dids_add(&dids, ex->sc, ex->causes, detail->key) != 0;
+	ex->out->failed |= dids_add(&dids, ex->sc, ex->causes, detail) != 0;
 	jsonw_key(w, "waker_did");
 	if (!dids.cnt && !dids.fault_cnt) {
 		jsonw_null(w);
@@ -102,12 +115,14 @@ static void json_detail_put(struct explain *ex, struct jsonw *w, uint32_t kind,
 	if (kind == CAUSE_ASLEEP) {
 		json_name_put(ex, w, "waker", key->waker);
 		json_name_put(ex, w, "waker_comm", key->comm);
+		json_task_put(w, "waker_tid", key->tid, detail->task_cnt);
 		json_name_put(ex, w, "from", key->from);
 		json_did_put(ex, w, detail);
 	} else if (kind == CAUSE_INTERRUPTED) {
 		json_name_put(ex, w, "func", key->from);
 	} else {
 		json_name_put(ex, w, "comm", key->comm);
+		json_task_put(w, "tid", key->tid, detail->task_cnt);
 	}
 	jsonw_object_end(w);
 }

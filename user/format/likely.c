@@ -307,6 +307,8 @@ static int did_by_thing(const void *a, const void *b)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->func != y->func)
 		return x->func < y->func ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
 	return (x->state > y->state) - (x->state < y->state);
 }
 
@@ -318,27 +320,75 @@ static int did_by_ns(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : did_by_thing(a, b);
 }
 
-int dids_add(struct dids *dids, const struct slowcalls *sc, const struct causes *causes,
-	     uint32_t detail)
+static int did_add(struct dids *dids, const struct slowcalls *sc, const struct doing *doing)
 {
-	const struct doing *doings = causes->doings;
-	size_t at = VEC_BISECT(i, causes->doing_cnt, doings[i].detail < detail);
+	const struct cause_key *key = slowcalls_cause(sc, doing->key);
 
-	for (; at < causes->doing_cnt && doings[at].detail == detail; at++) {
-		const struct cause_key *key = slowcalls_cause(sc, doings[at].key);
-
-		if (key->kind == CAUSE_WAKER_FAULTS) {
-			dids->fault_cnt += doings[at].slow_cnt;
-			continue;
-		}
-		if (VEC_RESERVE(dids->items, dids->cap, dids->cnt + 1))
-			return -ENOMEM;
-		sum_add(&dids->known_ns, doings[at].slow_ns);
-		dids->items[dids->cnt++] =
-			(struct did){ key->kind, key->func, key->state, doings[at].slow_ns,
-				      slowcalls_name(sc, key->func) };
+	if (key->kind == CAUSE_WAKER_FAULTS) {
+		dids->fault_cnt += doing->slow_cnt;
+		return 0;
 	}
+	if (VEC_RESERVE(dids->items, dids->cap, dids->cnt + 1))
+		return -ENOMEM;
+	sum_add(&dids->known_ns, doing->slow_ns);
+	dids->items[dids->cnt++] = (struct did){ .kind = key->kind,
+						 .func = key->func,
+						 .state = key->state,
+						 .tid = key->tid,
+						 .ns = doing->slow_ns,
+						 .in = slowcalls_name(sc, key->func) };
 	return 0;
+}
+
+/* Whether only their tasks differ. */
+static bool is_alike(const struct detail_key *a, const struct detail_key *b)
+{
+	return a->cause == b->cause && a->waker == b->waker && a->comm == b->comm &&
+	       a->from == b->from;
+}
+
+int dids_add(struct dids *dids, const struct slowcalls *sc, const struct causes *causes,
+	     const struct cause_detail *detail)
+{
+	const struct detail_key *key = slowcalls_detail(sc, detail->key);
+	const struct doing *doings = causes->doings;
+	size_t at = 0;
+	int err = 0;
+
+	if (!detail->task_cnt)
+		at = VEC_BISECT(i, causes->doing_cnt, doings[i].detail < detail->key);
+	for (; !err && at < causes->doing_cnt; at++) {
+		if (!detail->task_cnt && doings[at].detail != detail->key)
+			break;
+		if (!detail->task_cnt || is_alike(slowcalls_detail(sc, doings[at].detail), key))
+			err = did_add(dids, sc, &doings[at]);
+	}
+	return err;
+}
+
+/* Of many tasks of one name that had the CPU each is a small part: they are one. */
+static void dids_merge_tasks(struct dids *dids)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0, end; i < dids->cnt; i = end) {
+		struct did *did = &dids->items[i];
+
+		for (end = i + 1; end < dids->cnt && did->kind == CAUSE_WAKER_QUEUED &&
+				  dids->items[end].kind == did->kind &&
+				  dids->items[end].func == did->func;)
+			end++;
+		if (end - i <= CAUSE_TASKS_TOLD) {
+			end = i + 1;
+		} else {
+			did->tid = 0;
+			did->task_cnt = (uint32_t)(end - i);
+		}
+		for (size_t k = i + 1; k < end; k++)
+			sum_add(&did->ns, dids->items[k].ns);
+		dids->items[cnt++] = *did;
+	}
+	dids->cnt = cnt;
 }
 
 void dids_sort(struct dids *dids)
@@ -355,5 +405,6 @@ void dids_sort(struct dids *dids)
 			dids->items[cnt++] = dids->items[i];
 	}
 	dids->cnt = cnt;
-	qsort(dids->items, cnt, sizeof(*dids->items), did_by_ns);
+	dids_merge_tasks(dids);
+	qsort(dids->items, dids->cnt, sizeof(*dids->items), did_by_ns);
 }

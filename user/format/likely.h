@@ -22,6 +22,8 @@ struct did {
 	uint32_t
 		func; /* for slowcalls_name; WAKER_ASLEEP: SLOWCALLS_NONE: elsewhere; WAKER_QUEUED: who had the CPU */
 	uint32_t state;
+	uint32_t tid;      /* WAKER_QUEUED: of the task func; 0: not known, or of several */
+	uint32_t task_cnt; /* WAKER_QUEUED: so many tasks of that name; 0: the one */
 	int64_t ns;
 	struct text in; /* the name of func */
 };
@@ -35,9 +37,9 @@ struct dids {
 	int64_t known_ns; /* of all */
 };
 
-/* dids_add - add what was done in the sleeps of one detail. Return: 0 or -ENOMEM. */
+/* dids_add - add what was done in the sleeps of one detail, by any of its tasks. Return: 0 or -ENOMEM. */
 int dids_add(struct dids *dids, const struct slowcalls *sc, const struct causes *causes,
-	     uint32_t detail);
+	     const struct cause_detail *detail);
 void dids_sort(struct dids *dids);
 
 /* What most of the slow calls' time went into. */

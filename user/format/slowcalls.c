@@ -97,12 +97,12 @@ static uint32_t name_known(struct slowcalls *sc, struct text name)
 	})
 
 static const struct detail_key no_detail = { SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE,
-					     SLOWCALLS_NONE };
+					     SLOWCALLS_NONE, 0 };
 
 /* A cause without names. */
 static struct cause_key cause_of(enum cause_kind kind)
 {
-	return (struct cause_key){ kind, SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE };
+	return (struct cause_key){ kind, SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE, 0 };
 }
 
 static uint32_t cause_add(struct slowcalls *sc, const struct cause_key *key)
@@ -518,6 +518,14 @@ static uint32_t field_comm(struct slowcalls *sc, const struct fields *f, const c
 	return name_known(sc, comm);
 }
 
+/* The number of the task whose name is @comm; an idle task has none of its own. */
+static uint32_t field_tid(const struct fields *f, const char *name, uint32_t comm)
+{
+	const uint64_t tid = field_number(f, name);
+
+	return comm != SLOWCALLS_NONE && tid < CALLTREE_TRACK_GROUP ? (uint32_t)tid : 0;
+}
+
 static int64_t field_us(const struct fields *f, const char *name)
 {
 	const uint64_t us = field_number(f, name);
@@ -549,6 +557,7 @@ static void put_slept(struct slowcalls *sc, struct calltask *task, const struct 
 
 	queued_ns = queued_ns < ns ? queued_ns : ns;
 	detail.comm = field_comm(sc, f, "prev_comm");
+	detail.tid = field_tid(f, "prev_pid", detail.comm);
 	if (queued_ns)
 		put_off(sc, task, &cause, &detail, queued_ns);
 	cause.kind = CAUSE_ASLEEP;
@@ -556,6 +565,7 @@ static void put_slept(struct slowcalls *sc, struct calltask *task, const struct 
 	cause.state = name_known(sc, field_text(f, "state"));
 	detail.waker = name_known(sc, field_text(f, "waker"));
 	detail.comm = field_comm(sc, f, "waker_comm");
+	detail.tid = field_tid(f, "waker_pid", detail.comm);
 	detail.from = field_func(sc, f, "from");
 	put_off(sc, task, &cause, &detail, ns - queued_ns);
 	if (!sc->err)
@@ -594,9 +604,11 @@ static void put_waker_did(struct slowcalls *sc, struct calltask *task, const str
 	put_did(sc, open, cause, longest_ns > 0, longest_ns);
 	cause.state = SLOWCALLS_NONE;
 	cause.func = field_comm(sc, f, "prev_comm");
+	cause.tid = field_tid(f, "prev_pid", cause.func);
 	cause.kind = CAUSE_WAKER_QUEUED;
 	put_did(sc, open, cause, queued_ns > 0, queued_ns);
 	cause.func = SLOWCALLS_NONE;
+	cause.tid = 0;
 	cause.kind = CAUSE_WAKER_RAN;
 	put_did(sc, open, cause, ran_ns > 0, ran_ns);
 	cause.kind = CAUSE_WAKER_FAULTS;
@@ -650,6 +662,7 @@ static int on_point(struct slowcalls *sc, const struct fields *f)
 	} else if (text_equal(f->name, text_from("preempted"))) {
 		cause.kind = CAUSE_PREEMPTED;
 		detail.comm = field_comm(sc, f, "prev_comm");
+		detail.tid = field_tid(f, "prev_pid", detail.comm);
 		put_off(sc, task, &cause, &detail, field_us(f, "us"));
 	} else {
 		cause.func = field_func(sc, f, "in");

@@ -48,6 +48,7 @@ struct cause_key {
 	uint32_t
 		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; WAKER_QUEUED: the task that had the CPU; INTERRUPTED: the outermost; RUNNING: of path; EVENT: its name */
 	uint32_t state; /* ASLEEP, WAKER_ASLEEP: of the task; EVENT: its reason */
+	uint32_t tid;   /* WAKER_QUEUED: of the task that had the CPU; 0: not known */
 };
 
 /* A part of a cause. */
@@ -57,6 +58,7 @@ struct detail_key {
 	uint32_t comm;  /* ASLEEP: of the waker; QUEUED, PREEMPTED: of the task that had the CPU */
 	uint32_t
 		from; /* ASLEEP: the function that woke it; INTERRUPTED: the function; EVENT: where */
+	uint32_t tid; /* of the task with the name @comm; 0: not known */
 };
 
 /* A place in the tree of calls: a function below another place. */
