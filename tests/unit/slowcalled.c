@@ -1,7 +1,10 @@
 #include "slowcalled.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/strbuf.h"
+#include "format/explain.h"
 #include "harness.h"
 #include "rows.h"
 
@@ -117,4 +120,30 @@ void check_whole(void)
 	for (size_t i = 0; i < causes.cnt; i++)
 		sum += causes.items[i].sums.excess_ns;
 	CHECK_INT(sum, causes.excess_ns);
+}
+
+uint64_t put_slow_did(uint64_t at_us, const char *const notes[], size_t cnt)
+{
+	put(ROW_ENTRY, 0, at_us, 0, "f");
+	put(ROW_LEAF, 1, at_us + 10, 40, "g");
+	for (size_t i = 0; i < cnt; i++)
+		put_note(at_us + 60 + 50000 * (i + 1), notes[i]);
+	put(ROW_RETURN, 0, at_us + 50100, 50100, "f");
+	return at_us + 60000;
+}
+
+void check_has(const struct netstat *counted, const char *want, bool has)
+{
+	const struct explain_view view = {
+		.input = "x", .start_max = 3, .has_sleeps = true, .counted = counted
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	if (!strstr(strbuf_cstr(&out), want) == has)
+		printf("%s", strbuf_cstr(&out));
+	CHECK(!strstr(strbuf_cstr(&out), want) == !has);
+	strbuf_release(&out);
 }

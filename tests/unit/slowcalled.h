@@ -1,11 +1,13 @@
 #ifndef NFG_TEST_SLOWCALLED_H
 #define NFG_TEST_SLOWCALLED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "format/causes.h"
 #include "format/slowcalls.h"
+#include "kernel/netstat.h"
 
 /* Calls of f by task curl-77 on CPU 1, of which some are slow. Each test has its own. */
 extern struct slowcalls *sc;
@@ -21,6 +23,15 @@ void check_int(int line, int64_t got, int64_t want);
 #define SLEPT                                                                                       \
 	"slept: us=50000 state=S in=wait_more+0x1/0x20 waker=task waker_comm=a server waker_pid=9 " \
 	"from=send_it+0x2/0x30 queued_us=2000 prev_comm=hog prev_pid=7"
+
+#define WOKEN_BY(waker)                                                                       \
+	"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=" waker " waker_comm=server " \
+	"waker_pid=9 from=tcp_data_queue+0x2/0x30 queued_us=0"
+
+/* What that waker did meanwhile. */
+#define DID(ran, queued, faults, asleep, longest, state_in)                      \
+	"waker_did: us=50000 ran_us=" ran " queued_us=" queued " faults=" faults \
+	" asleep_us=" asleep " longest_us=" longest " " state_in
 
 /* For BEFORE and AFTER. */
 void calls_begin(void);
@@ -38,6 +49,9 @@ uint64_t put_usuals(uint64_t at_us, int cnt);
 /* put_slow - a slow one, which has a note inside and takes so much longer. */
 uint64_t put_slow(uint64_t at_us, uint64_t more_us, const char *note);
 
+/* put_slow_did - a slow call like put_slow, which slept once for each pair of @notes. */
+uint64_t put_slow_did(uint64_t at_us, const char *const notes[], size_t cnt);
+
 /* find - finish, and find the causes of the slow calls of f; 0: without being told what is slow. */
 void find(uint64_t slower_us);
 void find_again(uint64_t slower_us);
@@ -50,5 +64,8 @@ void check_cause(size_t i, enum cause_kind kind, const char *func, int64_t exces
 
 /* check_whole - all of the excess is in the causes, or said to be in none. */
 void check_whole(void);
+
+/* check_has - finish, and check whether @want stands in the text that explain makes. @counted: NULL: not known. */
+void check_has(const struct netstat *counted, const char *want, bool has);
 
 #endif

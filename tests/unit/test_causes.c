@@ -372,10 +372,6 @@ TEST(causes_in_words)
 		"-G f --tid 77 --slower-than 50300us FILE\n");
 }
 
-#define WOKEN_BY(waker)                                                                       \
-	"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=" waker " waker_comm=server " \
-	"waker_pid=9 from=tcp_data_queue+0x2/0x30 queued_us=0"
-
 /* Only the one is the waker; the other was there when an interrupt ended. */
 TEST(whose_softirq_woke_it_is_said)
 {
@@ -415,21 +411,6 @@ TEST(one_waker_has_several_places)
 		"      0.0 us    0.0 %  2 smaller parts\n"
 		"The slowest took 50.10 ms, in task curl-77 on CPU 1 at 0.143000: netfgraph report "
 		"-G f --tid 77 --slower-than 50100us FILE\n");
-}
-
-#define DID(ran, queued, faults, asleep, longest, state_in)                      \
-	"waker_did: us=50000 ran_us=" ran " queued_us=" queued " faults=" faults \
-	" asleep_us=" asleep " longest_us=" longest " " state_in
-
-/* A slow call like put_slow, which slept once for each pair of notes. */
-static uint64_t put_slow_did(uint64_t at_us, const char *const notes[], size_t cnt)
-{
-	put(ROW_ENTRY, 0, at_us, 0, "f");
-	put(ROW_LEAF, 1, at_us + 10, 40, "g");
-	for (size_t i = 0; i < cnt; i++)
-		put_note(at_us + 60 + 50000 * (i + 1), notes[i]);
-	put(ROW_RETURN, 0, at_us + 50100, 50100, "f");
-	return at_us + 60000;
 }
 
 TEST(what_the_waker_did_is_said_in_the_mean)
@@ -492,23 +473,6 @@ TEST(of_wakers_only_what_is_known_is_said)
 	check_whole();
 }
 
-/* What stands in the text that explain makes. */
-static void check_has(const struct netstat *counted, const char *want, bool has)
-{
-	const struct explain_view view = {
-		.input = "x", .start_max = 3, .has_sleeps = true, .counted = counted
-	};
-	struct explain_result result;
-	struct strbuf out = { 0 };
-
-	CHECK(!slowcalls_finish(sc));
-	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
-	if (!strstr(strbuf_cstr(&out), want) == has)
-		printf("%s", strbuf_cstr(&out));
-	CHECK(!strstr(strbuf_cstr(&out), want) == !has);
-	strbuf_release(&out);
-}
-
 /* A call of f that waits for so long while two tasks have its CPU. Return: when the next one may begin. */
 static uint64_t put_preempted(uint64_t at_us, int x_us, int y_us)
 {
@@ -561,79 +525,6 @@ TEST(what_kept_the_waker_from_its_cpu_is_named)
 		"; server-9 meanwhile waited for a CPU 49 %, waited for a CPU that hog-9 had 40 %, "
 		"was asleep in wait_1 (state S) 9 %, ran 2 %;",
 		true);
-}
-
-/* A call of f that was preempted by each of so many tasks of one name for as many ms as before it, and one. */
-static void put_preempted_by(int cnt)
-{
-	const uint64_t at = put_usuals(1000, 30);
-	char note[64];
-
-	put(ROW_ENTRY, 0, at, 0, "f");
-	for (int i = 0; i < cnt; i++) {
-		snprintf(note, sizeof(note), "preempted: us=%d prev_comm=hog prev_pid=%d",
-			 1000 * (cnt - i), 70 + i);
-		put_note(at + 10000, note);
-	}
-	put(ROW_RETURN, 0, at + 60000, 60000, "f");
-}
-
-TEST(tasks_of_one_name_are_told_apart)
-{
-	put_preempted_by(3);
-	check_has(NULL, "preempted by hog-70 (50 %), hog-71 (33 %), hog-72 (17 %)\n", true);
-}
-
-TEST(many_tasks_of_one_name_are_one_part)
-{
-	put_preempted_by(8);
-	check_has(NULL, "preempted by one of 8 tasks named hog\n", true);
-}
-
-TEST(two_wakers_of_one_name_have_their_doings)
-{
-	static const char *const first[] = {
-		WOKEN_BY("task"),
-		DID("50000", "0", "0", "0", "0", ""),
-	};
-	static const char *const second[] = {
-		"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=task waker_comm=server "
-		"waker_pid=10 from=tcp_data_queue+0x2/0x30 queued_us=0",
-		DID("0", "50000", "0", "0", "0", "state=S in=x+0x1/0x9 prev_comm=hog prev_pid=3"),
-	};
-	uint64_t at = put_usuals(1000, 30);
-
-	at = put_slow_did(at, first, 2);
-	put_slow_did(at, second, 2);
-	check_has(NULL,
-		  "woken by task server-9 from tcp_data_queue (50 %), task server-10 from "
-		  "tcp_data_queue (50 %); server-9 meanwhile ran 100 %; server-10 meanwhile waited "
-		  "for a CPU that hog-3 had 100 %;",
-		  true);
-}
-
-/* What many wakers of one name did is summed up. */
-TEST(many_wakers_of_one_name_did_it_together)
-{
-	char slept[160], did[160];
-	const char *const notes[] = { slept, did };
-	uint64_t at = put_usuals(1000, 60);
-
-	for (int i = 0; i < 5; i++) {
-		snprintf(slept, sizeof(slept),
-			 "slept: us=50000 state=S in=wait+0x1/0x2 waker=task waker_comm=server "
-			 "waker_pid=%d from=wake+0x2/0x3 queued_us=0",
-			 20 + i);
-		snprintf(did, sizeof(did),
-			 "waker_did: us=50000 ran_us=10000 queued_us=40000 faults=0 asleep_us=0 "
-			 "longest_us=0 state=R in=0x0 prev_comm=hog prev_pid=%d",
-			 40 + i);
-		at = put_slow_did(at, notes, 2);
-	}
-	check_has(NULL,
-		  "woken by one of 5 tasks named server from wake; one of 5 tasks named server "
-		  "meanwhile waited for a CPU that one of 5 tasks named hog had 80 %, ran 20 %;",
-		  true);
 }
 
 /* However many different things a waker did, the longest is said, and that it comes last takes nothing from it. */

@@ -323,7 +323,7 @@ static void say(enum explain_form form, const struct explain_view *view, struct 
 	CHECK_INT(result.slow_start_cnt, 1);
 }
 
-static void check_has(const struct strbuf *out, const char *want)
+static void check_in(const struct strbuf *out, const char *want)
 {
 	if (!strstr(out->ptr, want))
 		printf("%s", out->ptr);
@@ -379,15 +379,15 @@ TEST(groups_as_json_and_as_a_page)
 	put_stalled(&still);
 	CHECK(!slowcalls_finish(sc));
 	say(EXPLAIN_JSON, &view, &out);
-	check_has(&out, "\"calls\":207,\"slow_calls\":6,\"beyond_calls\":0,");
-	check_has(&out, "\"excess_ns\":1214400000,\"stood_still_ns\":0,\"causes\":[");
-	check_has(&out, "\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[{\"slow_calls\":1,"
-			"\"slow_at_least_ns\":1000000000,\"slow_median_ns\":1000000000,"
-			"\"usual_median_ns\":100000,\"excess_ns\":999900000,"
-			"\"stood_still_ns\":980000000,\"causes\":[");
-	check_has(&out, "\"cpu\":1}}]}],\"hanging\":[]");
+	check_in(&out, "\"calls\":207,\"slow_calls\":6,\"beyond_calls\":0,");
+	check_in(&out, "\"excess_ns\":1214400000,\"stood_still_ns\":0,\"causes\":[");
+	check_in(&out, "\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[{\"slow_calls\":1,"
+		       "\"slow_at_least_ns\":1000000000,\"slow_median_ns\":1000000000,"
+		       "\"usual_median_ns\":100000,\"excess_ns\":999900000,"
+		       "\"stood_still_ns\":980000000,\"causes\":[");
+	check_in(&out, "\"cpu\":1}}]}],\"hanging\":[]");
 	say(EXPLAIN_HTML, &view, &out);
-	check_has(&out, "<pre>7 of 207 calls of f were slow, of 2 kinds;");
-	check_has(&out, " 1) @ 1000000 us  |  }</div>");
+	check_in(&out, "<pre>7 of 207 calls of f were slow, of 2 kinds;");
+	check_in(&out, " 1) @ 1000000 us  |  }</div>");
 	strbuf_release(&out);
 }

@@ -61,9 +61,18 @@ static size_t sums_at(const struct sums *sums, uint32_t key)
 	return VEC_BISECT(i, sums->cnt, sums->keys[i] < key);
 }
 
-static uint32_t share_key(const struct slowcalls *sc, bool by_cause, uint32_t detail)
+/* What parts are summed up by. */
+enum share_by {
+	BY_DETAIL,
+	BY_CAUSE, /* by its place */
+	BY_WORDS, /* causes of the same words are one */
+};
+
+static uint32_t share_key(const struct slowcalls *sc, enum share_by by, uint32_t detail)
 {
-	return by_cause ? slowcalls_detail(sc, detail)->cause : detail;
+	const uint32_t cause = by == BY_DETAIL ? detail : slowcalls_detail(sc, detail)->cause;
+
+	return by == BY_WORDS ? slowcalls_told(sc, cause) : cause;
 }
 
 static int share_by_key(const void *a, const void *b)
@@ -72,7 +81,7 @@ static int share_by_key(const void *a, const void *b)
 }
 
 /* Append the shares of @call, by key. Return: 0 or -ENOMEM. */
-static int shares_add(struct shares *shares, const struct slowcalls *sc, bool by_cause,
+static int shares_add(struct shares *shares, const struct slowcalls *sc, enum share_by by,
 		      const struct slowcall *call)
 {
 	const struct callpart *parts = slowcalls_parts(sc) + call->part_at;
@@ -83,9 +92,9 @@ static int shares_add(struct shares *shares, const struct slowcalls *sc, bool by
 		return -ENOMEM;
 	share = shares->items + first;
 	for (uint32_t i = 0; i < call->part_cnt; i++)
-		share[i] = (struct share){ share_key(sc, by_cause, parts[i].detail), parts[i].cnt,
+		share[i] = (struct share){ share_key(sc, by, parts[i].detail), parts[i].cnt,
 					   parts[i].ns };
-	if (by_cause && call->part_cnt) /* details are in order, and each once */
+	if (by != BY_DETAIL && call->part_cnt) /* details are in order, and each once */
 		qsort(share, call->part_cnt, sizeof(*share), share_by_key);
 	for (uint32_t i = 0; i < call->part_cnt; i++) {
 		if (shares->cnt > first && shares->items[shares->cnt - 1].key == share[i].key) {
@@ -114,7 +123,7 @@ static void keys_merge(struct sums *sums)
 }
 
 /* Add the keys of calls. Return: 0 or -ENOMEM. */
-static int keys_add(struct sums *sums, const struct slowcalls *sc, bool by_cause,
+static int keys_add(struct sums *sums, const struct slowcalls *sc, enum share_by by,
 		    const struct slowcall *const *calls, size_t cnt)
 {
 	size_t merged_cnt = sums->cnt;
@@ -126,7 +135,7 @@ static int keys_add(struct sums *sums, const struct slowcalls *sc, bool by_cause
 		if (VEC_RESERVE(sums->keys, sums->cap, sums->cnt + call->part_cnt))
 			return -ENOMEM;
 		for (uint32_t k = 0; k < call->part_cnt; k++)
-			sums->keys[sums->cnt++] = share_key(sc, by_cause, parts[k].detail);
+			sums->keys[sums->cnt++] = share_key(sc, by, parts[k].detail);
 		if (sums->cnt > 1024 && sums->cnt > 2 * merged_cnt) {
 			keys_merge(sums);
 			merged_cnt = sums->cnt;
@@ -185,10 +194,10 @@ static size_t shares_end(const struct shares *shares, size_t at)
 }
 
 static int find_usual(struct sums *sums, struct shares *shares, const struct slowcalls *sc,
-		      bool by_cause, const struct compared *of)
+		      enum share_by by, const struct compared *of)
 {
 	for (size_t i = 0; i < of->other_cnt; i++) {
-		if (shares_add(shares, sc, by_cause, of->others[i]))
+		if (shares_add(shares, sc, by, of->others[i]))
 			return -ENOMEM;
 	}
 	if (!shares->cnt)
@@ -216,14 +225,14 @@ static bool is_beside(const struct slowcalls *sc, uint32_t key)
 }
 
 static int find_more(struct sums *sums, struct shares *shares, const struct slowcalls *sc,
-		     bool by_cause, const struct compared *of)
+		     enum share_by by, const struct compared *of)
 {
 	for (size_t i = 0; i < of->slow_cnt; i++) {
 		size_t largest = sums->cnt;
 		int64_t largest_ns = 0;
 
 		shares->cnt = 0;
-		if (shares_add(shares, sc, by_cause, of->slow[i]))
+		if (shares_add(shares, sc, by, of->slow[i]))
 			return -ENOMEM;
 		for (size_t k = 0; k < shares->cnt; k++) {
 			const struct share *share = &shares->items[k];
@@ -233,7 +242,8 @@ static int find_more(struct sums *sums, struct shares *shares, const struct slow
 			sum_add(&sums->of[at].slow_ns, share->ns);
 			sums->of[at].slow_cnt += share->cnt;
 			sums->of[at].seen_cnt++;
-			if (more_ns > largest_ns && !(by_cause && is_beside(sc, share->key))) {
+			if (more_ns > largest_ns &&
+			    !(by != BY_DETAIL && is_beside(sc, share->key))) {
 				largest_ns = more_ns;
 				largest = at;
 			}
@@ -244,14 +254,14 @@ static int find_more(struct sums *sums, struct shares *shares, const struct slow
 }
 
 /* Return: 0 or -ENOMEM. The caller calls sums_release in both cases. */
-static int sums_make(struct sums *sums, const struct slowcalls *sc, bool by_cause,
+static int sums_make(struct sums *sums, const struct slowcalls *sc, enum share_by by,
 		     const struct compared *of)
 {
 	struct shares shares = { 0 };
-	int err = keys_add(sums, sc, by_cause, of->others, of->other_cnt);
+	int err = keys_add(sums, sc, by, of->others, of->other_cnt);
 
 	if (!err)
-		err = keys_add(sums, sc, by_cause, of->slow, of->slow_cnt);
+		err = keys_add(sums, sc, by, of->slow, of->slow_cnt);
 	if (err)
 		return err;
 	sums->of = calloc(sums->cnt + 1, sizeof(*sums->of));
@@ -259,9 +269,9 @@ static int sums_make(struct sums *sums, const struct slowcalls *sc, bool by_caus
 	if (!sums->of || !sums->largest_cnts)
 		return -ENOMEM;
 	if (of->other_cnt)
-		err = find_usual(sums, &shares, sc, by_cause, of);
+		err = find_usual(sums, &shares, sc, by, of);
 	if (!err)
-		err = find_more(sums, &shares, sc, by_cause, of);
+		err = find_more(sums, &shares, sc, by, of);
 	free(shares.items);
 	for (size_t i = 0; !err && i < sums->cnt; i++) {
 		struct cause_sums *sum = &sums->of[i];
@@ -401,7 +411,7 @@ static int details_make(struct causes *out, const struct slowcalls *sc, const st
 	for (size_t i = 0; i < details->cnt; i++) {
 		const uint32_t key = details->keys[i];
 		const struct detail_key *detail = slowcalls_detail(sc, key);
-		const size_t place = place_of[sums_at(sums, detail->cause)];
+		const size_t place = place_of[sums_at(sums, slowcalls_told(sc, detail->cause))];
 
 		if (place && is_had(&details->of[i]))
 			named[cnt++] = (struct named){ { key, details->of[i], 0 }, *detail, place };
@@ -464,6 +474,7 @@ static int items_make(struct causes *out, const struct slowcalls *sc, const stru
 struct place {
 	uint32_t path;
 	uint32_t best; /* the place right below with the most running; SLOWCALLS_NONE: none */
+	uint32_t told; /* of the cause that runs here; SLOWCALLS_NONE: in an interrupt */
 	const struct cause_sums *sums;
 	int64_t running_ns; /* with all below it, outside of interrupts */
 	int64_t all_ns;     /* and with interrupts */
@@ -499,9 +510,15 @@ static int places_make(struct places *places, const struct slowcalls *sc, const 
 		const int64_t ns = sums->of[i].excess_ns;
 
 		if (key->kind == CAUSE_RUNNING || key->kind == CAUSE_IRQ_PLACE)
-			places->items[places->cnt++] =
-				(struct place){ key->path, SLOWCALLS_NONE, &sums->of[i],
-						key->kind == CAUSE_RUNNING ? ns : 0, ns };
+			places->items[places->cnt++] = (struct place){ .path = key->path,
+								       .best = SLOWCALLS_NONE,
+								       .told = SLOWCALLS_NONE,
+								       .sums = &sums->of[i],
+								       .all_ns = ns };
+		if (key->kind != CAUSE_RUNNING)
+			continue;
+		places->items[places->cnt - 1].told = slowcalls_told(sc, sums->keys[i]);
+		places->items[places->cnt - 1].running_ns = ns;
 	}
 	if (places->cnt)
 		qsort(places->items, places->cnt, sizeof(*places->items), place_cmp);
@@ -521,6 +538,57 @@ static int places_make(struct places *places, const struct slowcalls *sc, const 
 	return 0;
 }
 
+/* Whether a place above has the same cause, as in a recursion. */
+static bool is_inside_itself(const struct places *places, const struct slowcalls *sc,
+			     const struct place *place)
+{
+	uint32_t path = slowcalls_path(sc, place->path)->parent;
+
+	for (; path != SLOWCALLS_NONE; path = slowcalls_path(sc, path)->parent) {
+		const struct place *above = place_at(places, path);
+
+		if (above && above->told == place->told)
+			return true;
+	}
+	return false;
+}
+
+struct told_item {
+	uint32_t told;
+	struct cause *cause;
+};
+
+static int told_cmp(const void *a, const void *b)
+{
+	return key_cmp(&((const struct told_item *)a)->told, &((const struct told_item *)b)->told);
+}
+
+/* What is below all places of each cause that runs. Return: 0 or -ENOMEM. */
+static int below_find(struct causes *out, const struct slowcalls *sc, const struct places *places)
+{
+	struct told_item *items = malloc((out->cnt + 1) * sizeof(*items));
+	size_t cnt = 0;
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < out->cnt; i++) {
+		if (slowcalls_cause(sc, out->items[i].key)->kind == CAUSE_RUNNING)
+			items[cnt++] = (struct told_item){ out->items[i].key, &out->items[i] };
+	}
+	if (cnt)
+		qsort(items, cnt, sizeof(*items), told_cmp);
+	for (size_t i = 0; i < places->cnt; i++) {
+		const struct place *place = &places->items[i];
+		const size_t at = VEC_BISECT(k, cnt, items[k].told < place->told);
+
+		if (at < cnt && items[at].told == place->told &&
+		    !is_inside_itself(places, sc, place))
+			sum_add(&items[at].cause->below_ns, place->all_ns);
+	}
+	free(items);
+	return 0;
+}
+
 /* Where most of running is, and what is below each place of it. */
 static int within_find(struct causes *out, const struct slowcalls *sc, const struct sums *sums)
 {
@@ -528,12 +596,8 @@ static int within_find(struct causes *out, const struct slowcalls *sc, const str
 	int err = places_make(&places, sc, sums);
 	uint32_t at = 0;
 
-	for (size_t i = 0; !err && i < out->cnt; i++) {
-		const struct cause_key *key = slowcalls_cause(sc, out->items[i].key);
-
-		if (key->kind == CAUSE_RUNNING)
-			out->items[i].below_ns = place_at(&places, key->path)->all_ns;
-	}
+	if (!err)
+		err = below_find(out, sc, &places);
 	if (places.cnt)
 		out->running_ns = places.items[0].running_ns;
 	while (out->running_ns > 0 && (at = places.items[at].best) != SLOWCALLS_NONE &&
@@ -579,18 +643,22 @@ static int doings_make(struct causes *out, const struct slowcalls *sc, const str
 static int causes_make(struct causes *out, const struct slowcalls *sc, const struct compared *of)
 {
 	struct sums details = { 0 };
+	struct sums places = { 0 };
 	struct sums sums = { 0 };
-	int err = sums_make(&sums, sc, true, of);
+	int err = sums_make(&sums, sc, BY_WORDS, of);
 
 	if (!err)
-		err = sums_make(&details, sc, false, of);
+		err = sums_make(&places, sc, BY_CAUSE, of);
+	if (!err)
+		err = sums_make(&details, sc, BY_DETAIL, of);
 	if (!err)
 		err = items_make(out, sc, &sums, &details);
 	if (!err)
-		err = within_find(out, sc, &sums);
+		err = within_find(out, sc, &places);
 	if (!err)
-		err = doings_make(out, sc, &sums);
+		err = doings_make(out, sc, &places);
 	sums_release(&details);
+	sums_release(&places);
 	sums_release(&sums);
 	return err;
 }

@@ -30,10 +30,11 @@ struct cause_sums {
 };
 
 struct cause {
-	uint32_t key; /* for slowcalls_cause */
+	uint32_t
+		key; /* for slowcalls_cause: the first one of those that have the same words (slowcalls_told) */
 	struct cause_sums sums;
 	uint64_t largest_cnt; /* slow calls of which it is the largest excess */
-	int64_t below_ns; /* of RUNNING: the excess of its place with all that is called there, in interrupts too */
+	int64_t below_ns; /* of RUNNING: the excess of its places with all that is called there, in interrupts too */
 	/* those with the largest excess first; of EVENT the most frequent */
 	struct cause_detail {
 		uint32_t key; /* for slowcalls_detail */

@@ -465,6 +465,17 @@ static void put_causes(struct explain *ex)
 	}
 }
 
+/* Whether a cause at one place is told in the words of the other one. */
+static bool is_told_alike(const struct explain *ex, uint32_t a, uint32_t b)
+{
+	const struct callpath *x = slowcalls_path(ex->sc, a);
+	const struct callpath *y = slowcalls_path(ex->sc, b);
+
+	return a == b ||
+	       (x->func == y->func && x->parent != SLOWCALLS_NONE && y->parent != SLOWCALLS_NONE &&
+		slowcalls_path(ex->sc, x->parent)->func == slowcalls_path(ex->sc, y->parent)->func);
+}
+
 /* Whether a line of the causes has said it already. */
 static bool is_within_said(const struct explain *ex)
 {
@@ -474,7 +485,7 @@ static bool is_within_said(const struct explain *ex)
 		const struct cause *cause = &causes->items[i];
 
 		if (explain_key(ex, cause)->kind == CAUSE_RUNNING &&
-		    explain_key(ex, cause)->path == causes->within_path)
+		    is_told_alike(ex, explain_key(ex, cause)->path, causes->within_path))
 			return cause->sums.excess_ns / 9 >= causes->within.excess_ns / 10;
 	}
 	return false;

@@ -23,6 +23,14 @@ struct opencall {
 	uint32_t next_free;
 };
 
+/* What tells a cause of running or of interrupts from others. */
+struct wording {
+	uint32_t kind;
+	uint32_t func;   /* without its module, */
+	uint32_t caller; /* as the one right above; SLOWCALLS_NONE: none */
+	uint32_t cause;  /* the first one */
+};
+
 struct slowcalls {
 	struct calltree *tree;
 	struct startfunc *starts;
@@ -40,6 +48,12 @@ struct slowcalls {
 	size_t cause_cnt;
 	size_t cause_cap;
 	struct hash cause_idx;
+	uint32_t *told; /* by cause: slowcalls_told */
+	size_t told_cap;
+	struct wording *wordings;
+	size_t wording_cnt;
+	size_t wording_cap;
+	struct hash wording_idx;
 	struct detail_key *details;
 	size_t detail_cnt;
 	size_t detail_cap;
@@ -105,12 +119,46 @@ static struct cause_key cause_of(enum cause_kind kind)
 	return (struct cause_key){ kind, SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE, 0 };
 }
 
+/* The number of a function's name, whatever its module. */
+static uint32_t bare_name(struct slowcalls *sc, uint32_t func)
+{
+	const struct callsym *sym = calltree_sym(sc->tree, func);
+
+	return sym && sym->module.len ? name_add(sc, sym->name, (struct text){ "", 0 }) : func;
+}
+
+/* The first cause that has the words of the new cause @i. */
+static uint32_t told_by(struct slowcalls *sc, uint32_t i)
+{
+	const struct cause_key *key = &sc->causes[i];
+	struct wording new = { key->kind, SLOWCALLS_NONE, SLOWCALLS_NONE, i };
+	uint32_t at;
+
+	if (key->kind != CAUSE_RUNNING && key->kind != CAUSE_INTERRUPTED)
+		return i;
+	new.func = bare_name(sc, key->func);
+	if (key->kind == CAUSE_RUNNING && sc->paths[key->path].parent != SLOWCALLS_NONE)
+		new.caller = bare_name(sc, sc->paths[sc->paths[key->path].parent].func);
+	at = KEY_ADD(sc, sc->wordings, sc->wording_cnt, sc->wording_cap, sc->wording_idx, new,
+		     offsetof(struct wording, cause));
+	return at == SLOWCALLS_NONE ? i : sc->wordings[at].cause;
+}
+
 static uint32_t cause_add(struct slowcalls *sc, const struct cause_key *key)
 {
 	const struct cause_key new = *key;
+	const size_t before_cnt = sc->cause_cnt;
+	const uint32_t i = KEY_ADD(sc, sc->causes, sc->cause_cnt, sc->cause_cap, sc->cause_idx, new,
+				   sizeof(new));
 
-	return KEY_ADD(sc, sc->causes, sc->cause_cnt, sc->cause_cap, sc->cause_idx, new,
-		       sizeof(new));
+	if (sc->cause_cnt == before_cnt)
+		return i;
+	if (VEC_RESERVE(sc->told, sc->told_cap, sc->cause_cnt)) {
+		sc->err = -ENOMEM;
+		return SLOWCALLS_NONE;
+	}
+	sc->told[i] = told_by(sc, i);
+	return i;
 }
 
 static uint32_t detail_add(struct slowcalls *sc, const struct detail_key *key)
@@ -402,7 +450,8 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	detail.cause = cause_add(sc, &cause);
 	part_put(sc, open, &detail, cnt, own_ns);
 	if (is_own_row(sc, call))
-		tree_add(sc, task, call->depth, (uint32_t[2]){ detail.cause, SLOWTREE_NONE });
+		tree_add(sc, task, call->depth,
+			 (uint32_t[2]){ slowcalls_told(sc, detail.cause), SLOWTREE_NONE });
 	if (call->depth) {
 		task->calls[call->depth - 1].user_ns += (uint64_t)ns;
 		is_in(sc, task, sc->paths[path].parent, call->end_ns);
@@ -714,10 +763,13 @@ void slowcalls_free(struct slowcalls *sc)
 	free(sc->parts);
 	free(sc->paths);
 	free(sc->causes);
+	free(sc->told);
+	free(sc->wordings);
 	free(sc->details);
 	hash_release(&sc->start_idx);
 	hash_release(&sc->path_idx);
 	hash_release(&sc->cause_idx);
+	hash_release(&sc->wording_idx);
 	hash_release(&sc->detail_idx);
 	calltree_free(sc->tree);
 	free(sc);
@@ -781,6 +833,11 @@ const struct callpart *slowcalls_parts(const struct slowcalls *sc)
 const struct cause_key *slowcalls_cause(const struct slowcalls *sc, uint32_t i)
 {
 	return i < sc->cause_cnt ? &sc->causes[i] : NULL;
+}
+
+uint32_t slowcalls_told(const struct slowcalls *sc, uint32_t i)
+{
+	return i < sc->cause_cnt ? sc->told[i] : SLOWCALLS_NONE;
 }
 
 const struct detail_key *slowcalls_detail(const struct slowcalls *sc, uint32_t i)

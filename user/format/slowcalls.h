@@ -124,6 +124,12 @@ struct slowtree *slowcalls_tree(struct slowcalls *sc, const struct startfunc *st
 const struct callpart *slowcalls_parts(const struct slowcalls *sc);
 const struct cause_key *slowcalls_cause(const struct slowcalls *sc, uint32_t i);
 const struct detail_key *slowcalls_detail(const struct slowcalls *sc, uint32_t i);
+
+/*
+ * slowcalls_told - the cause by which cause @i is told: the first one of the same words. A function below the same caller has
+ * several places in the tree if that has, and a program loaded twice has one name in two modules.
+ */
+uint32_t slowcalls_told(const struct slowcalls *sc, uint32_t i);
 const struct callpath *slowcalls_path(const struct slowcalls *sc, uint32_t i);
 struct text slowcalls_name(const struct slowcalls *sc, uint32_t name);
 /* slowcalls_has_func - whether a call of a function of this name was seen to end. */

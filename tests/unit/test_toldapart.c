@@ -1,0 +1,153 @@
+/* Which causes, and which tasks, are told apart. */
+#include <stdio.h>
+
+#include "harness.h"
+#include "rows.h"
+#include "slowcalled.h"
+
+BEFORE(calls_begin);
+AFTER(calls_free);
+
+/* ---- tasks ---- */
+
+/* A call of f that was preempted by each of so many tasks of one name for as many ms as before it, and one. */
+static void put_preempted_by(int cnt)
+{
+	const uint64_t at = put_usuals(1000, 30);
+	char note[64];
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (int i = 0; i < cnt; i++) {
+		snprintf(note, sizeof(note), "preempted: us=%d prev_comm=hog prev_pid=%d",
+			 1000 * (cnt - i), 70 + i);
+		put_note(at + 10000, note);
+	}
+	put(ROW_RETURN, 0, at + 60000, 60000, "f");
+}
+
+TEST(tasks_of_one_name_are_told_apart)
+{
+	put_preempted_by(3);
+	check_has(NULL, "preempted by hog-70 (50 %), hog-71 (33 %), hog-72 (17 %)\n", true);
+}
+
+TEST(many_tasks_of_one_name_are_one_part)
+{
+	put_preempted_by(8);
+	check_has(NULL, "preempted by one of 8 tasks named hog\n", true);
+}
+
+TEST(two_wakers_of_one_name_have_their_doings)
+{
+	static const char *const first[] = {
+		WOKEN_BY("task"),
+		DID("50000", "0", "0", "0", "0", ""),
+	};
+	static const char *const second[] = {
+		"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=task waker_comm=server "
+		"waker_pid=10 from=tcp_data_queue+0x2/0x30 queued_us=0",
+		DID("0", "50000", "0", "0", "0", "state=S in=x+0x1/0x9 prev_comm=hog prev_pid=3"),
+	};
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slow_did(at, first, 2);
+	put_slow_did(at, second, 2);
+	check_has(NULL,
+		  "woken by task server-9 from tcp_data_queue (50 %), task server-10 from "
+		  "tcp_data_queue (50 %); server-9 meanwhile ran 100 %; server-10 meanwhile waited "
+		  "for a CPU that hog-3 had 100 %;",
+		  true);
+}
+
+/* What many wakers of one name did is summed up. */
+TEST(many_wakers_of_one_name_did_it_together)
+{
+	char slept[160], did[160];
+	const char *const notes[] = { slept, did };
+	uint64_t at = put_usuals(1000, 60);
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(slept, sizeof(slept),
+			 "slept: us=50000 state=S in=wait+0x1/0x2 waker=task waker_comm=server "
+			 "waker_pid=%d from=wake+0x2/0x3 queued_us=0",
+			 20 + i);
+		snprintf(did, sizeof(did),
+			 "waker_did: us=50000 ran_us=10000 queued_us=40000 faults=0 asleep_us=0 "
+			 "longest_us=0 state=R in=0x0 prev_comm=hog prev_pid=%d",
+			 40 + i);
+		at = put_slow_did(at, notes, 2);
+	}
+	check_has(NULL,
+		  "woken by one of 5 tasks named server from wake; one of 5 tasks named server "
+		  "meanwhile waited for a CPU that one of 5 tasks named hog had 80 %, ran 20 %;",
+		  true);
+}
+
+/* ---- places ---- */
+
+/* A call of f that has k below h at two places, once and twice. */
+static void put_two_places(uint64_t at)
+{
+	put(ROW_ENTRY, 0, at, 0, "f");
+	put(ROW_ENTRY, 1, at + 10, 0, "a");
+	put(ROW_ENTRY, 2, at + 20, 0, "h");
+	put(ROW_LEAF, 3, at + 30, 1000, "k");
+	put(ROW_RETURN, 2, at + 1040, 1020, "h");
+	put(ROW_RETURN, 1, at + 1050, 1040, "a");
+	put(ROW_ENTRY, 1, at + 1110, 0, "h");
+	put(ROW_LEAF, 2, at + 1130, 2000, "k");
+	put(ROW_LEAF, 2, at + 4130, 3000, "k");
+	put(ROW_RETURN, 1, at + 7150, 6040, "h");
+	put(ROW_RETURN, 0, at + 7200, 7200, "f");
+}
+
+TEST(places_of_the_same_words_are_one_cause)
+{
+	const uint64_t at = put_usuals(1000, 40);
+
+	put_two_places(at);
+	put_two_places(at + 8000);
+	find(0);
+	check_cause(0, CAUSE_RUNNING, "k", 2 * 6000);
+	CHECK_INT(causes.items[0].sums.slow_cnt, 6);
+	CHECK_INT(causes.items[0].sums.seen_cnt, 2);
+	CHECK_INT(causes.items[0].largest_cnt, 2);
+	CHECK_INT(causes.items[0].below_ns, 2 * 6000 * US);
+	check_cause(1, CAUSE_RUNNING, "h", 2 * 1040); /* below f */
+	check_whole();
+}
+
+/* What a function that calls itself does is below it once. */
+TEST(a_recursion_is_below_itself_once)
+{
+	const uint64_t at = put_usuals(1000, 40);
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	for (uint32_t i = 1; i <= 4; i++)
+		put(ROW_ENTRY, i, at + i, 0, "h");
+	for (uint32_t i = 4; i; i--)
+		put(ROW_RETURN, i, at + 5000 - i, 5000 - 2 * i, "h");
+	put(ROW_RETURN, 0, at + 5000, 5000, "f");
+	find(0);
+	check_cause(0, CAUSE_RUNNING, "h", 4996);
+	CHECK_INT(causes.items[0].below_ns, 4996 * US);
+	check_whole();
+}
+
+/* The same program, loaded twice. */
+TEST(programs_of_one_name_are_one_cause)
+{
+	const uint64_t at = put_usuals(1000, 40);
+	struct row row = call_row(ROW_LEAF, 1, (at + 10) * US, 2000 * US, "prog");
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	row.module = text_from("bpf:7");
+	CHECK(!slowcalls_row(sc, &row));
+	row.module = text_from("bpf:8");
+	row.time_ns += 2500 * US;
+	CHECK(!slowcalls_row(sc, &row));
+	put(ROW_RETURN, 0, at + 5000, 5000, "f");
+	find(0);
+	check_cause(0, CAUSE_RUNNING, "prog", 4000);
+	check_whole();
+}
