@@ -151,3 +151,35 @@ TEST(programs_of_one_name_are_one_cause)
 	check_cause(0, CAUSE_RUNNING, "prog", 4000);
 	check_whole();
 }
+
+/* ---- parts that are less ---- */
+
+/* Slow calls lack a part that others have, so that the rest is more than all of the excess. */
+TEST(what_slow_calls_have_less_of_is_said)
+{
+	const uint64_t at = put_usuals(1000, 40);
+
+	put(ROW_LEAF, 0, at, 1100, "f");
+	check_has(NULL, "     1.04 ms  104.0 %  running in f", true);
+	check_has(NULL,
+		  "    -40.0 us   -4.0 %  1 part of which the slow call has less than others\n",
+		  true);
+	check_has(NULL, "smaller", false);
+}
+
+/* Each usual call has one of three parts, so that the median of each part is nothing. */
+TEST(medians_that_do_not_add_up_are_said)
+{
+	static const char *const parts[] = { "g", "h", "i" };
+	uint64_t at = 1000;
+
+	for (int i = 0; i < 30; i++, at += 1000) {
+		put(ROW_ENTRY, 0, at, 0, "f");
+		put(ROW_LEAF, 1, at + 10, 60, parts[i % 3]);
+		put(ROW_RETURN, 0, at + 90, 90, "f");
+	}
+	put(ROW_LEAF, 0, at, 590, "f");
+	check_has(NULL, "    560.0 us  112.0 %  running in f", true);
+	check_has(NULL, "    -60.0 us  -12.0 %  not explained: medians of parts do not add up\n",
+		  true);
+}

@@ -38,15 +38,23 @@ void explain_choose(struct explain *ex, size_t i)
 
 	ex->causes = causes;
 	ex->shown_cnt = ex->timed_cnt = 0;
-	ex->rest_ns = 0;
+	ex->rest_ns = ex->less_ns = 0;
+	ex->less_cnt = 0;
 	for (size_t k = 0; k < causes->cnt; k++)
 		ex->timed_cnt += explain_key(ex, &causes->items[k])->kind != CAUSE_EVENT;
 	while (ex->shown_cnt < ex->timed_cnt && ex->shown_cnt < CAUSES_SHOWN_MAX &&
 	       causes->items[ex->shown_cnt].sums.excess_ns > 0 &&
 	       causes->items[ex->shown_cnt].sums.excess_ns >= causes->excess_ns / 100)
 		ex->shown_cnt++;
-	for (size_t k = ex->shown_cnt; k < ex->timed_cnt; k++)
-		sum_add(&ex->rest_ns, causes->items[k].sums.excess_ns);
+	for (size_t k = ex->shown_cnt; k < ex->timed_cnt; k++) {
+		const int64_t ns = causes->items[k].sums.excess_ns;
+
+		sum_add(&ex->rest_ns, ns);
+		if (ns >= 0)
+			continue;
+		sum_add(&ex->less_ns, ns);
+		ex->less_cnt++;
+	}
 }
 
 double explain_percent(const struct explain *ex, int64_t ns)
@@ -445,7 +453,9 @@ static void put_first_line(struct explain *ex)
 static void put_causes(struct explain *ex)
 {
 	const struct causes *causes = ex->causes;
-	const size_t rest_cnt = ex->timed_cnt - ex->shown_cnt;
+	const bool has_less = causes->excess_ns > 0 && ex->less_ns <= -causes->excess_ns / 100;
+	const size_t less_cnt = has_less ? ex->less_cnt : 0;
+	const size_t rest_cnt = ex->timed_cnt - ex->shown_cnt - less_cnt;
 
 	if (causes->slow_cnt > 1)
 		strbuf_printf(ex->out, "What a slow call took %s, in the mean:\n",
@@ -455,13 +465,22 @@ static void put_causes(struct explain *ex)
 		put_cause_words(ex, &causes->items[i]);
 	}
 	if (rest_cnt) {
-		put_amount(ex, ex->rest_ns);
+		put_amount(ex, has_less ? ex->rest_ns - ex->less_ns : ex->rest_ns);
 		strbuf_printf(ex->out, "%zu smaller %s\n", rest_cnt,
 			      plural(rest_cnt, "part", "parts"));
 	}
+	/* these are why others may be more than 100 % together */
+	if (has_less) {
+		put_amount(ex, ex->less_ns);
+		strbuf_printf(ex->out, "%zu %s of which %s less than others\n", less_cnt,
+			      plural(less_cnt, "part", "parts"),
+			      causes->slow_cnt == 1 ? "the slow call has" : "slow calls have");
+	}
 	if (causes->unexplained_ns) {
 		put_amount(ex, causes->unexplained_ns);
-		strbuf_str(ex->out, "not explained\n");
+		strbuf_str(ex->out, causes->unexplained_ns <= -causes->excess_ns / 100
+					    ? "not explained: medians of parts do not add up\n"
+					    : "not explained\n");
 	}
 }
 

@@ -21,7 +21,9 @@ struct explain {
 	uint64_t slower_ns; /* 0: the rule of slowgroups.h */
 	size_t shown_cnt;   /* of causes->items, from the first on */
 	size_t timed_cnt;   /* of causes->items: those before events */
-	int64_t rest_ns;    /* the excess of those not shown */
+	int64_t rest_ns;    /* the excess of those not shown, */
+	int64_t less_ns; /* and of those among them of which slow calls have less than others: below 0 */
+	size_t less_cnt;
 };
 
 /* explain_choose - go on with group @i. */
