@@ -183,3 +183,56 @@ TEST(medians_that_do_not_add_up_are_said)
 	check_has(NULL, "    -60.0 us  -12.0 %  not explained: medians of parts do not add up\n",
 		  true);
 }
+
+/* ---- packets that were dropped ---- */
+
+/* Two slow calls in which a packet was freed. */
+static void put_freed(const char *location, const char *reason, uint64_t protocol)
+{
+	const struct value fields[] = {
+		{ .name = TEXT("protocol"), .number = protocol, .form = FORM_UNSIGNED },
+		{ .name = TEXT("location"), .text = text_from(location) },
+		{ .name = TEXT("reason"), .text = text_from(reason) },
+	};
+	uint64_t at = put_usuals(1000, 40);
+
+	for (int i = 0; i < 2; i++, at += 60000) {
+		struct row row = call_row(ROW_POINT, 1, (at + 20) * US, 0, "kfree_skb");
+
+		put(ROW_ENTRY, 0, at, 0, "f");
+		row.module = text_from("skb");
+		row.args = fields;
+		row.arg_cnt = CNT_OF(fields);
+		CHECK(!slowcalls_row(sc, &row));
+		put(ROW_RETURN, 0, at + 50000, 50000, "f");
+	}
+}
+
+TEST(what_was_dropped_is_said_with_its_reason)
+{
+	put_freed("nft_do_chain+0x1/0x2", "NETFILTER_DROP", 2048);
+	check_has(
+		NULL,
+		"\nLikely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP in "
+		"nft_do_chain: in 2 of 2 slow calls, and in 0 of 40 others.\n",
+		true);
+}
+
+TEST(a_drop_without_protocol_and_reason)
+{
+	put_freed("tcp_v4_rcv+0x1/0x2", "", 0);
+	check_has(NULL,
+		  "\nLikely because packets were dropped (skb:kfree_skb) in tcp_v4_rcv: in 2 of 2",
+		  true);
+}
+
+/* They go with their packet, whether it was received or not. */
+TEST(freed_fragments_are_no_reason)
+{
+	put_freed("skb_release_data+0x1/0x2", "NOT_SPECIFIED", 0x86dd);
+	check_has(
+		NULL,
+		"\nSeen: IPv6 packets' fragments were freed (skb:kfree_skb) reason=NOT_SPECIFIED in "
+		"skb_release_data, which is no drop by itself: in 2 of 2 slow calls, and in 0 of 40",
+		true);
+}

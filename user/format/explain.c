@@ -642,20 +642,63 @@ static void put_likely(struct explain *ex)
 	}
 }
 
+/* "skb:kfree_skb" */
+static void put_event_name(struct explain *ex, uint32_t func)
+{
+	const struct text system = slowcalls_module(ex->sc, func);
+
+	if (system.len) {
+		clean_add(ex->out, system.ptr, system.len, CLEAN_WORD);
+		strbuf_char(ex->out, ':');
+	}
+	put_name(ex, func);
+}
+
+enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = explain_key(ex, cause);
+	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+
+	if (!name_is(ex, key->func, "kfree_skb"))
+		return FREED_NOTHING;
+	/* what a packet consists of goes with it, also where it was received */
+	if (name_is(ex, detail->from, "skb_release_data"))
+		return FREED_PARTS;
+	return FREED_PACKET;
+}
+
+/* What happened: to packets in plain words, since what dropped them is the cause, and not that the kernel said so. */
+static void put_happened(struct explain *ex, const struct cause *cause)
+{
+	static const char *const words[] = { [FREED_PARTS] = " packets' fragments were freed",
+					     [FREED_PACKET] = " packets were dropped" };
+	const struct cause_key *key = explain_key(ex, cause);
+	const enum explain_freed freed = explain_freed(ex, cause);
+	const bool is_likely = more_often(ex, cause) >= 0.5 && freed != FREED_PARTS;
+
+	if (!freed) {
+		strbuf_str(ex->out, is_likely ? "Likely because of " : "Seen: ");
+		put_event_name(ex, key->func);
+		return;
+	}
+	strbuf_str(ex->out, is_likely ? "Likely because" : "Seen:");
+	if (key->path != SLOWCALLS_NONE) {
+		strbuf_char(ex->out, ' ');
+		put_name(ex, key->path);
+	}
+	strbuf_printf(ex->out, "%s (", words[freed]);
+	put_event_name(ex, key->func);
+	strbuf_char(ex->out, ')');
+}
+
 /* Events take no time, so that they cause anything is never seen. */
 static void put_event(struct explain *ex, const struct cause *cause)
 {
 	const struct cause_key *key = explain_key(ex, cause);
 	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
-	const struct text system = slowcalls_module(ex->sc, key->func);
 	const size_t other_cnt = ex->causes->other_cnt;
 
-	strbuf_str(ex->out, more_often(ex, cause) >= 0.5 ? "Likely because of " : "Seen: ");
-	if (system.len) {
-		clean_add(ex->out, system.ptr, system.len, CLEAN_WORD);
-		strbuf_char(ex->out, ':');
-	}
-	put_name(ex, key->func);
+	put_happened(ex, cause);
 	if (key->state != SLOWCALLS_NONE) {
 		strbuf_str(ex->out, " reason=");
 		put_name(ex, key->state);
@@ -664,6 +707,8 @@ static void put_event(struct explain *ex, const struct cause *cause)
 		strbuf_str(ex->out, " in ");
 		put_name(ex, detail->from);
 	}
+	if (explain_freed(ex, cause) == FREED_PARTS)
+		strbuf_str(ex->out, ", which is no drop by itself");
 	strbuf_printf(ex->out,
 		      ": in %" PRIu64 " of %zu slow calls, and in %" PRIu64 " of %zu others.\n",
 		      cause->sums.seen_cnt, ex->causes->slow_cnt, cause->sums.other_seen_cnt,

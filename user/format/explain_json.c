@@ -191,6 +191,7 @@ static void json_event_put(struct explain *ex, struct jsonw *w, const struct cau
 	json_name_put(ex, w, "name", key->func);
 	jsonw_key(w, "system");
 	jsonw_known(w, slowcalls_module(ex->sc, key->func));
+	json_name_put(ex, w, "protocol", key->path);
 	json_name_put(ex, w, "reason", key->state);
 	json_name_put(ex, w, "location", slowcalls_detail(ex->sc, cause->details[0].key)->from);
 	json_u64_put(w, "slow_count", cause->sums.slow_cnt);

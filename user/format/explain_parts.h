@@ -43,6 +43,14 @@ bool explain_has_within(const struct explain *ex);
 /* explain_likely - @likely: room for LIKELY_MAX. Return: their number. */
 size_t explain_likely(struct explain *ex, struct likely *likely);
 
+/* What a tracepoint says of packets. */
+enum explain_freed {
+	FREED_NOTHING, /* it is none that frees packets */
+	FREED_PACKET,  /* dropped it */
+	FREED_PARTS,   /* what it consists of went with it: dropped or received */
+};
+enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause);
+
 /* explain_shows_event - whether the event at causes->items[@i] came with slow calls more than with others. */
 bool explain_shows_event(const struct explain *ex, size_t i);
 

@@ -665,6 +665,21 @@ static void put_waker_did(struct slowcalls *sc, struct calltask *task, const str
 	open->slept = 0;
 }
 
+/* The name of the packet's protocol (ETH_P_IP and others): it tells requests for a neighbour's address from what waits for it. */
+static uint32_t field_protocol(struct slowcalls *sc, const struct fields *f)
+{
+	switch (field_number(f, "protocol")) {
+	case 0x0800:
+		return name_known(sc, text_from("IPv4"));
+	case 0x86dd:
+		return name_known(sc, text_from("IPv6"));
+	case 0x0806:
+		return name_known(sc, text_from("ARP"));
+	default:
+		return SLOWCALLS_NONE;
+	}
+}
+
 /* Why, and where: of skb:kfree_skb and others that have such fields. */
 static void put_event(struct slowcalls *sc, struct calltask *task, const struct fields *f)
 {
@@ -674,6 +689,7 @@ static void put_event(struct slowcalls *sc, struct calltask *task, const struct 
 
 	cause.func = name_add(sc, f->name, f->row->module);
 	cause.state = name_known(sc, field_text(f, "reason"));
+	cause.path = field_protocol(sc, f);
 	if (!retaddr_is_tracing(field_text(f, "location")))
 		detail.from = field_func(sc, f, "location");
 	detail.cause = cause_add(sc, &cause);

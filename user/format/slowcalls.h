@@ -44,7 +44,7 @@ enum cause_kind {
 struct cause_key {
 	uint32_t kind; /* enum cause_kind */
 	uint32_t
-		path; /* RUNNING, IRQ_PLACE: for slowcalls_path; WAKER_*: of the sleep, for slowcalls_detail */
+		path; /* RUNNING, IRQ_PLACE: for slowcalls_path; WAKER_*: of the sleep, for slowcalls_detail; EVENT: the name of the packet's protocol */
 	uint32_t
 		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; WAKER_QUEUED: the task that had the CPU; INTERRUPTED: the outermost; RUNNING: of path; EVENT: its name */
 	uint32_t state; /* ASLEEP, WAKER_ASLEEP: of the task; EVENT: its reason */
