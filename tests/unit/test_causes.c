@@ -874,7 +874,7 @@ TEST(causes_as_json)
 		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\",\"tid\":7,\"tasks\":1}]}],"
 		"\"smaller_parts\":2,\"smaller_ns\":200000,\"not_explained_ns\":0,\"running_within\":null,\"likely\":[],\"events\":[],"
 		"\"slowest\":{\"duration_ns\":50300000,\"time_ns\":80000000,\"tid\":77,"
-		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[]}],\"hanging\":[],\"meanwhile\":null}\n");
+		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[]}],\"hanging\":[],\"left_out\":[],\"meanwhile\":null}\n");
 }
 
 /* The end of what is said of a live trace. */
@@ -1046,6 +1046,37 @@ TEST(counters_stand_behind_the_causes)
 		  "\"TcpExtTCPSynRetrans\":2}}\n");
 	counted.has_net = false; /* the process has ended */
 	check_end(false, &counted, " at 0.080000.\n");
+}
+
+/* A function that is not traced any more may hide a cause. */
+TEST(what_was_left_out_is_said)
+{
+	static const struct explain_left left[] = {
+		{ TEXT("tcp_ack"), LEFTOUT_OVERHEAD, 25 },
+		{ TEXT("skb_put"), LEFTOUT_EVENTS, 1000 },
+		{ TEXT("ip_rcv"), LEFTOUT_NEIGHBOURS, 25 },
+	};
+	const struct explain_view view = {
+		.start_max = 3, .has_sleeps = true, .left = left, .left_cnt = ARRAY_SIZE(left)
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+
+	put_two_slow();
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\n\nLeft out during the trace, to stay below --max-overhead 25: tcp_ack, "
+		"ip_rcv. From then on their time counts as that of their callers: a cause may be "
+		"hidden there.\n"
+		"\nLeft out during the trace, to stay below --max-events 1000: skb_put. From"));
+	strbuf_reset(&out);
+	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\"left_out\":[{\"func\":\"tcp_ack\",\"option\":\"--max-overhead\",\"max\":25},"));
+	strbuf_release(&out);
 }
 
 TEST(lengths_have_the_unit_that_suits_them)

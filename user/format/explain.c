@@ -989,6 +989,40 @@ static void put_counted(const struct netstat *counted, struct strbuf *out)
 	}
 }
 
+static void put_left_by(const struct explain_view *view, enum leftout_limit limit,
+			struct strbuf *out)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < view->left_cnt; i++) {
+		const struct explain_left *left = &view->left[i];
+
+		if (leftout_first(left->limit) != limit)
+			continue;
+		if (!cnt)
+			strbuf_printf(out,
+				      "\nLeft out during the trace, to stay below %s %" PRIu64 ": ",
+				      leftout_option(limit), left->max);
+		if (++cnt > LEFTOUT_NAME_MAX)
+			continue;
+		strbuf_str(out, cnt > 1 ? ", " : "");
+		clean_add(out, left->func.ptr, left->func.len, CLEAN_WORD);
+	}
+	if (cnt > LEFTOUT_NAME_MAX)
+		strbuf_printf(out, " and %zu more", cnt - LEFTOUT_NAME_MAX);
+	if (cnt)
+		strbuf_str(
+			out,
+			". From then on their time counts as that of their callers: a cause may be hidden there.\n");
+}
+
+/* A cause may be in what was not traced until the end. */
+static void put_left(const struct explain_view *view, struct strbuf *out)
+{
+	put_left_by(view, LEFTOUT_OVERHEAD, out);
+	put_left_by(view, LEFTOUT_EVENTS, out);
+}
+
 /* ---- the start functions ---- */
 
 /* What is slow of a start function. @slower_ns: 0: by the rule of slowgroups.h. */
@@ -1096,6 +1130,7 @@ static void all_end(struct slowcalls *sc, const struct explain_view *view, enum 
 	if (form == EXPLAIN_JSON) {
 		jsonw_array_end(json);
 		explain_json_hanging(sc, view, json);
+		explain_json_left(view, json);
 		explain_json_counted(view->counted, json);
 		jsonw_object_end(json);
 		jsonw_end(json);
@@ -1103,6 +1138,7 @@ static void all_end(struct slowcalls *sc, const struct explain_view *view, enum 
 	}
 	if (form == EXPLAIN_HTML)
 		put_hanging(sc, view, &text);
+	put_left(view, form == EXPLAIN_HTML ? &text : json->out);
 	if (view->counted)
 		put_counted(view->counted, form == EXPLAIN_HTML ? &text : json->out);
 	if (form == EXPLAIN_HTML) {

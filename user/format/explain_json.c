@@ -354,6 +354,22 @@ void explain_json_hanging(const struct slowcalls *sc, const struct explain_view 
 	jsonw_array_end(w);
 }
 
+void explain_json_left(const struct explain_view *view, struct jsonw *w)
+{
+	jsonw_key(w, "left_out");
+	jsonw_array(w);
+	for (size_t i = 0; i < view->left_cnt; i++) {
+		jsonw_object(w);
+		jsonw_key(w, "func");
+		jsonw_known(w, view->left[i].func);
+		jsonw_key(w, "option");
+		jsonw_string(w, leftout_option(view->left[i].limit));
+		json_u64_put(w, "max", view->left[i].max);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+}
+
 void explain_json_counted(const struct netstat *counted, struct jsonw *w)
 {
 	jsonw_key(w, "meanwhile");

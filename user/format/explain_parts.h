@@ -66,6 +66,7 @@ void explain_json_begin(const struct explain_view *view, struct jsonw *w);
 void explain_json_func(struct explain *ex, struct jsonw *w);
 void explain_json_hanging(const struct slowcalls *sc, const struct explain_view *view,
 			  struct jsonw *w);
+void explain_json_left(const struct explain_view *view, struct jsonw *w);
 void explain_json_counted(const struct netstat *counted, struct jsonw *w);
 
 #endif

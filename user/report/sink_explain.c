@@ -24,7 +24,12 @@ struct sink_explain {
 	bool is_said;
 	struct netstat counted; /* meanwhile */
 	bool has_counted;
-	struct stills stills;                        /* of a live trace */
+	struct stills stills; /* of a live trace */
+	struct explain_left *left;
+	uint32_t *left_ids; /* of the functab: names may move while it grows */
+	size_t left_cnt;
+	size_t left_cap;
+	size_t left_id_cap;
 	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
 	size_t limit_cnt;
 	struct waited *waited;
@@ -166,6 +171,35 @@ static void explain_take_row(struct sink *sink, struct row *row)
 		rowsink_fail(&se->rows, slowcalls_row(se->calls, row));
 }
 
+/* Functions that are left out by what was learned are none that were called. */
+static int explain_take_leftout(struct sink *sink, const struct leftout *lo)
+{
+	struct sink_explain *se = (struct sink_explain *)sink;
+	const bool is_limit =
+		leftout_first(lo->limit) == LEFTOUT_OVERHEAD || lo->limit == LEFTOUT_EVENTS;
+	const size_t cnt = is_limit ? lo->func_cnt : 0;
+
+	if (VEC_RESERVE(se->left, se->left_cap, se->left_cnt + cnt) ||
+	    VEC_RESERVE(se->left_ids, se->left_id_cap, se->left_cnt + cnt))
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		se->left_ids[se->left_cnt] = lo->func_ids[i];
+		se->left[se->left_cnt++] =
+			(struct explain_left){ .limit = lo->limit, .max = lo->max };
+	}
+	return 0;
+}
+
+static void name_left(struct sink_explain *se)
+{
+	const struct functab *functab = se->rows.facts->functab;
+
+	for (size_t i = 0; functab && i < se->left_cnt; i++) {
+		if (se->left_ids[i] < functab->cnt)
+			se->left[i].func = functab->funcs[se->left_ids[i]].name;
+	}
+}
+
 static int explain_flush(struct sink *sink, bool is_idle)
 {
 	return rowsink_write((struct rowsink *)sink, is_idle);
@@ -299,6 +333,8 @@ static int explain_say(struct sink_explain *se)
 		.limits = se->limits,
 		.limit_cnt = se->limit_cnt,
 		.start_max = opts->profile_rows,
+		.left = se->left,
+		.left_cnt = se->left_cnt,
 		.stills = se->stills.items,
 		.still_cnt = se->stills.cnt,
 		.lost_cnt = se->lost_cnt,
@@ -314,6 +350,7 @@ static int explain_say(struct sink_explain *se)
 
 	if (err)
 		return err;
+	name_left(se);
 	if (!opts->explain_slower_ns)
 		lacking = find_lacking(se);
 	has_rate = se->rate.len && !se->waited_cnt && !opts->explain_slower_ns;
@@ -359,6 +396,8 @@ static void explain_sink_free(struct sink *sink)
 	for (size_t i = 0; i < se->waited_cnt; i++)
 		free(se->waited[i].comment);
 	free(se->waited);
+	free(se->left);
+	free(se->left_ids);
 	strbuf_release(&se->rate);
 	free(se);
 }
@@ -366,6 +405,7 @@ static void explain_sink_free(struct sink *sink)
 static const struct sink_ops explain_ops = {
 	.begin = explain_sink_begin,
 	.row = explain_take_row,
+	.leftout = explain_take_leftout,
 	.flush = explain_flush,
 	.lost = explain_lost,
 	.meanwhile = explain_take_counted,
