@@ -138,6 +138,29 @@ TEST(spikes_are_told_beside_an_outlier)
 	}
 }
 
+/* The tenth of the calls that may be slow is used up by the outliers. */
+TEST(few_calls_have_groups_too)
+{
+	static const struct mix mixes[] = {
+		{ .usual_cnt = 8, .wait_cnt = 3, .stall_cnt = 1 },
+		{ .usual_cnt = 15, .wait_cnt = 3, .stall_cnt = 2 },
+		{ .usual_cnt = 64, .wait_cnt = 7, .stall_cnt = 1 },
+	};
+
+	for (size_t i = 0; i < CNT_OF(mixes); i++) {
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			struct mix mix = mixes[i];
+
+			mix.wait_us = 40000;
+			mix.stall_us = 1200000;
+			find_mix(&mix, seed);
+			CHECK_INT(groups.cnt, 2);
+			check_group(0, (uint64_t)mix.wait_cnt, 40000, "sk_wait_data");
+			check_group(1, (uint64_t)mix.stall_cnt, 1200000, "f");
+		}
+	}
+}
+
 /* The outliers may sleep where the spikes do. */
 TEST(an_outlier_of_the_same_function_is_apart_too)
 {

@@ -140,21 +140,26 @@ static void ranks_reach_gap(struct ranks *ranks, int64_t usual_ns, size_t slow_a
 }
 
 /*
- * Of the calls from the one at @slow_at on, at most @most of which are slow, leave those that are. @has_gap: whether a gap is
- * below them. Return: whether more are not slow only because of @most.
+ * Of the calls from the one at @slow_at on, at most @most of which are slow, leave those that are. Return: whether more are not
+ * slow only because of @most.
  */
-static bool ranks_choose(struct ranks *ranks, int64_t usual_ns, size_t slow_at, size_t most,
-			 bool *has_gap)
+static bool ranks_choose(struct ranks *ranks, int64_t usual_ns, size_t slow_at, size_t most)
 {
 	ranks->other_cnt = ranks->cnt - slow_at < most ? slow_at : ranks->cnt - most;
-	*has_gap = ranks_leave_tail(ranks, usual_ns);
-	if (!*has_gap)
+	if (!ranks_leave_tail(ranks, usual_ns))
 		ranks_keep_worst(ranks, usual_ns);
 	ranks_keep_apart(ranks, usual_ns);
 	if (ranks->cnt - ranks->other_cnt != most)
 		return false;
 	ranks_reach_gap(ranks, usual_ns, slow_at);
 	return ranks->cnt - ranks->other_cnt == most;
+}
+
+/* Whether a gap is below the call at @at. */
+static bool has_gap_below(const struct ranks *ranks, size_t at)
+{
+	return at &&
+	       ranks->calls[at]->duration_ns >= CAUSES_WIDE * ranks->calls[at - 1]->duration_ns;
 }
 
 /* ---- groups ---- */
@@ -200,12 +205,15 @@ static void ranges_add_shorter(struct ranges *ranges, const struct ranks *ranks,
 		struct ranks below = { .calls = ranks->calls,
 				       .cnt = ranges->begins[ranges->cnt - 1] };
 		const size_t taken_cnt = ranks->cnt - below.cnt;
-		bool has_gap;
+		int64_t below_ns;
 
-		if (below.cnt == slow_at ||
-		    ranks_choose(&below, usual_ns, slow_at, taken_cnt < most ? most - taken_cnt : 1,
-				 &has_gap) ||
-		    !has_gap || !is_group(ranks, below.other_cnt, below.cnt, usual_ns, all_ns))
+		if (below.cnt == slow_at || !has_gap_below(ranks, below.cnt))
+			return;
+		ranks_choose(&below, usual_ns, slow_at, taken_cnt < most ? most - taken_cnt : 1);
+		below_ns = calls_excess(ranks->calls + slow_at, below.cnt - slow_at, usual_ns);
+		if (!has_gap_below(ranks, below.other_cnt) ||
+		    ranks_sum(&below, usual_ns) < below_ns / 2 ||
+		    !is_group(ranks, below.other_cnt, below.cnt, usual_ns, all_ns))
 			return;
 		ranges->begins[ranges->cnt] = below.other_cnt;
 		ranges->ends[ranges->cnt++] = below.cnt;
@@ -448,7 +456,6 @@ static int groups_make(struct slowgroups *out, const struct slowcalls *sc, struc
 	const int64_t median_ns = calls_median(ranks->calls, cnt);
 	struct ranges ranges = { .max = SLOW_GROUPS_MAX - (still_cnt > 0) };
 	size_t slow_at = cnt;
-	bool has_gap;
 	int err = 0;
 
 	while (slow_at &&
@@ -456,13 +463,13 @@ static int groups_make(struct slowgroups *out, const struct slowcalls *sc, struc
 		slow_at--;
 	ranks->other_cnt = slow_at;
 	if (!what->slower_ns && slow_at < cnt)
-		out->is_cut = ranks_choose(ranks, median_ns, slow_at, most, &has_gap);
+		out->is_cut = ranks_choose(ranks, median_ns, slow_at, most);
 	if (slow_at < cnt) {
 		ranges.begins[0] = ranks->other_cnt;
 		ranges.ends[0] = cnt;
 		ranges.cnt = 1;
 	}
-	if (!what->slower_ns && ranges.cnt && !out->is_cut)
+	if (!what->slower_ns && ranges.cnt)
 		ranges_add_shorter(&ranges, ranks, median_ns, slow_at, most);
 	out->other_cnt = ranges.cnt ? ranges.begins[ranges.cnt - 1] : cnt;
 	out->beyond_cnt = out->other_cnt - slow_at;

@@ -19,8 +19,8 @@
  * others, and have half of what all are longer, only they are slow; so it is with those above the widest gap between neighbours, of CAUSES_WIDE times or more,
  * that have CAUSES_MOST of a hundred of it.
  *
- * The calls below these that took over four times the median, too, are a group of their own if the same rule finds a gap below
- * them, and they have a CAUSES_SHAREth of all that is longer, or are more calls than those above them, and each longer by a
+ * If a gap of CAUSES_WIDE is below these, the calls below it that took over four times the median, too, are a group of their own if
+ * the same rule finds such a gap below them and half of what is longer above it, and they have a CAUSES_SHAREth of all that is longer, or are more calls than those above them, and each longer by a
  * CAUSES_HUNDREDTH of what those are. A group is parted where neighbours are CAUSES_WIDE times apart, if most calls on both sides
  * have another largest part; where they only run in other functions, or a side has one or two calls, CAUSES_APART times. Calls in
  * which the whole host stood still for half of what they took longer are apart from all others.

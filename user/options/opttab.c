@@ -965,7 +965,7 @@ const struct man_verb man_verbs[] = {
 	{ "explain [FILE] [-- COMMAND [ARG...]]",
 	  "say why calls were slow: what they took longer than the others of the same start function, asleep, waiting "
 	  "for a CPU, interrupted, or in which functions. --slower-than chooses the slow calls (else those longer "
-	  "than the duration in a flight recorder's --when, or that took more than four times the median, at most a tenth unless they are of two kinds). Without FILE it traces -G FUNC; FILE needs record --graph-opts sleep for all "
+	  "than the duration in a flight recorder's --when, or that took more than four times the median, at most a tenth unless they are of two kinds; up to three groups, where their lengths or causes differ). Without FILE it traces -G FUNC; FILE needs record --graph-opts sleep for all "
 	  "but the functions",
 	  NULL,
 	  { "netfgraph explain -G __sys_recvfrom -p 1234 --timeout 10s",
