@@ -73,8 +73,8 @@ struct netcost_sample {
  * netcost_of - the medians of @cnt samples, which it sorts, less what the calls themselves take: together they are @added_ns, by
  * which tracing prolonged a call, if that is less, but not by more than a 16th.
  *
- * The error is the distance between the quartiles of the samples' sums, and at least the median of apart_ns, and a 64th of the cost:
- * what a call costs depends on the call, and on those before it, too. With too few samples the cost is unknown.
+ * The error is three times the distance between the quartiles of the samples' sums, and at least the median of apart_ns, and a 64th
+ * of the cost: what a call costs depends on the call, and on those before it, too. With too few samples the cost is unknown.
  */
 void netcost_of(struct netcost *out, struct netcost_sample *samples, size_t cnt, uint64_t added_ns);
 
