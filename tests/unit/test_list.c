@@ -262,12 +262,11 @@ TEST(plan_counts_pairs_beside_others)
 	plan_for(ATTACH_KPROBE, &arch_x86_64, 6, 12, 1);
 	shares.pair_option = "--filter";
 	shares.pair_cnt = 1; /* it begins the graph and has a filter */
-	strbuf_printf(
-		&want,
-		"web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47,false,0\n",
-		250000 * (1 + LIST_LOAD_TIMES) + pair->attach_us + kprobe->attach_us,
-		pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
-		pair->bytes + kprobe->bytes);
+	strbuf_printf(&want,
+		      "web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47,false,0\n",
+		      250000 * (1 + LIST_LOAD_TIMES) + pair->attach_us + kprobe->attach_us,
+		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
+		      pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');
 	check_data(TABLE_CSV, "*", want.ptr);
 	CHECK(!run("*"));

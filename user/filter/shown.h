@@ -57,7 +57,7 @@ struct shown {
 	bool has_facts[SHOWN_WORD_CNT]; /* the list has the word */
 	bool finds_facts
 		[SHOWN_WORD_CNT]; /* a function has some, even if there is no room for them */
-	char *text; /* has the names */
+	char *text;               /* has the names */
 	/* by shown_resolve: */
 	struct shown_read *reads; /* in the order of functions and names */
 	size_t read_cnt;
