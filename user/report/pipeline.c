@@ -442,6 +442,7 @@ int start_setup_check(const struct opts *opts, const struct functab *functab)
 static const char *arguments_near(const struct proto_table *protos, struct text name)
 {
 	char word[SUGGEST_NAME_BYTES];
+	char known[SUGGEST_NAME_BYTES];
 	const struct proto *proto;
 	struct suggest near;
 
@@ -449,9 +450,9 @@ static const char *arguments_near(const struct proto_table *protos, struct text 
 	suggest_begin(&near, word);
 	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
 		for (uint32_t k = 0; k < proto->arg_cnt; k++) {
-			snprintf(word, sizeof(word), "%.*s", (int)proto->args[k].name.len,
+			snprintf(known, sizeof(known), "%.*s", (int)proto->args[k].name.len,
 				 proto->args[k].name.ptr);
-			suggest_add(&near, word);
+			suggest_add(&near, known);
 		}
 	}
 	return suggest_text(&near);
