@@ -9,6 +9,7 @@
 #include "kernel/proto.h"
 
 struct shown;
+struct suggest;
 
 enum filter_op {
 	FILTER_AND,
@@ -37,6 +38,12 @@ struct filter_node {
 static inline bool filter_is_behind(const struct filter_node *node)
 {
 	return node->path.len || node->string.ptr;
+}
+
+/* filter_is_retval - whether @name stands for the function's result. */
+static inline bool filter_is_retval(struct text name)
+{
+	return text_equal(name, (struct text){ "retval", 6 });
 }
 
 /* filter_whole_name - NAME.PATH, as --show has it. */
@@ -92,6 +99,19 @@ struct bpf_insn;
  * are tested at the exit; arguments have the values of the entry there, too.
  */
 enum filter_end { FILTER_AT_ENTRY, FILTER_AT_EXIT };
+
+/* The highest number of an error (include/linux/err.h of the kernel). */
+#define FILTER_ERRNO_MAX 4095
+
+/* filter_add_errnos - offer the names of all errors to @near. */
+void filter_add_errnos(struct suggest *near);
+
+/* What a part of the filter reads. */
+#define FILTER_READS_MEMBERS 1u /* of arguments */
+#define FILTER_READS_RESULT  2u
+
+/* filter_reads - what the part below node @at reads: bits of the above. */
+unsigned int filter_reads(const struct filter *filter, uint32_t at);
 
 /* filter_parse - Return: NULL, or the complaint that follows "'TEXT' ", valid until the next call. */
 const char *filter_parse(struct filter **out, const char *text);
