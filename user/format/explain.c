@@ -299,10 +299,10 @@ static void put_dids(struct explain *ex, const struct dids *dids)
 			      plural(dids->cnt - cnt, "part", "parts"), percents[cnt]);
 }
 
-/* "; server meanwhile was asleep in hrtimer_nanosleep (state S) 96 %, ran 3 %", once for each waker. */
-static void put_doings(struct explain *ex, const struct cause *cause)
+/* "; server meanwhile was asleep in hrtimer_nanosleep (state S) 96 %, ran 3 %", once for each waker of the first @cnt details. */
+static void put_doings(struct explain *ex, const struct cause *cause, uint32_t cnt)
 {
-	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
+	for (uint32_t i = 0; i < cnt && i < cause->detail_cnt; i++) {
 		const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
 		const uint32_t task_cnt = cause->details[i].task_cnt;
 		int64_t slept_ns;
@@ -378,7 +378,7 @@ static void put_cause_words(struct explain *ex, const struct cause *cause)
 	put_cause_name(ex, cause);
 	put_details(ex, cause);
 	if (key->kind == CAUSE_ASLEEP)
-		put_doings(ex, cause);
+		put_doings(ex, cause, CAUSE_DETAILS_MAX);
 	if (key->kind == CAUSE_RUNNING || key->kind == CAUSE_INTERRUPTED)
 		put_calls(ex, key->path, &cause->sums);
 	if (ex->causes->slow_cnt > 1)
@@ -872,7 +872,7 @@ static void put_main_cause(struct explain *ex)
 	put_cause_name(ex, cause);
 	strbuf_printf(ex->out, " %.0f %%", explain_percent(ex, cause->sums.excess_ns));
 	if (explain_key(ex, cause)->kind == CAUSE_ASLEEP)
-		put_doings(ex, cause);
+		put_doings(ex, cause, 1);
 	else
 		put_details(ex, cause);
 }
