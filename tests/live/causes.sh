@@ -282,6 +282,15 @@ test_last_segment()
 	likely 'segments were lost, and sent again'
 }
 
+# Timers of the server's CPU expire all the time, a few rounds long: hard interrupts are seen if their functions are traced.
+test_irqs()
+{
+	said_of __sys_sendto --callee-depth 1 -T hrtimer_interrupt -- \
+		sh -c 'workload uneven 200; workload storm 3000 & workload uneven 8; kill $!' ||
+		fail "explain: exit status $?"
+	first 'in interrupts: hrtimer_interrupt'
+}
+
 # A BPF program takes its time, from the moment on when it is attached.
 test_bpf()
 {
@@ -294,4 +303,4 @@ test_bpf()
 	first 'running in slow_tc'
 }
 
-run_tests delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment bpf
+run_tests delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf

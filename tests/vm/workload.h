@@ -79,6 +79,7 @@ int run_blast(unsigned long n);
 int run_odd(unsigned long n);
 int run_connects(unsigned long n);
 int run_hog(unsigned long n);
+int run_storm(unsigned long ms);
 int run_udp_to(unsigned long n);
 int run_drops(unsigned long n);
 int run_relay(unsigned long n);

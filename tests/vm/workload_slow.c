@@ -1,11 +1,13 @@
 /* The commands of which some calls are slow, for a reason that is known. */
 #include "workload.h"
 
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #define EVERY     20
 #define SLOW_MS   50
@@ -269,6 +271,38 @@ int run_hog(unsigned long n)
 		for (end = now_ms() + SLOW_MS; now_ms() < end;)
 			;
 	}
+	return 0;
+}
+
+#define STORM_TIMERS    6
+#define STORM_PERIOD_NS 10000 /* the shortest that the kernel takes */
+
+static void allow_storm(const char *path, const char *value)
+{
+	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		fail(path);
+	close(fd);
+}
+
+/* storm: for so long hard interrupts in great number on the CPU that this begins on: timers of sampling, which nobody reads. */
+int run_storm(unsigned long ms)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.sample_period = STORM_PERIOD_NS };
+	const int cpu = sched_getcpu();
+
+	/* in this order: without the second limit the kernel does not take the first one */
+	allow_storm("/proc/sys/kernel/perf_event_max_sample_rate", "10000000");
+	allow_storm("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	for (int i = 0; i < STORM_TIMERS; i++) {
+		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+			fail("perf_event_open");
+	}
+	sleep_ms(ms);
 	return 0;
 }
 
