@@ -126,7 +126,7 @@ TEST(plan_as_data)
 	plan.self_bytes = 50 << 20;
 	strbuf_printf(
 		&want,
-		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,1048576,%u,52428800,0,28,14000,8400,47,false,0\n",
+		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,1048576,%u,52428800,0,28,14000,8400,47,false,0,0\n",
 		250000 * (1 + LIST_LOAD_TIMES) + 2 * cost->attach_us, 2 * cost->attach_us,
 		2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
@@ -145,7 +145,7 @@ TEST(data_has_a_header_in_csv_alone)
 		"host,func,module,source,chosen,reason\n"
 		"host,functions,module_functions,program_functions,attach,kprobe_functions,pair_functions,start_us,attach_us,"
 		"detach_us,detach_waits,cpus,cpu_buffer_bytes,program_bytes,self_bytes,thread_bytes,"
-		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct,held_up,held_up_us\n");
+		"datagram_calls,datagram_traced_ns,datagram_others_ns,others_kept_pct,held_up,held_up_us,tracepoints\n");
 	strbuf_release(&out);
 }
 
@@ -212,12 +212,26 @@ TEST(plan_has_what_an_earlier_trace_adds)
 	plan.others_us = 100000;
 	strbuf_printf(
 		&want,
-		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,0,%u,0,0,28,14000,8400,47,true,100000\n",
+		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,0,%u,0,0,28,14000,8400,47,true,100000,0\n",
 		250000 * (1 + LIST_LOAD_TIMES) + 2 * cost->attach_us + 100000,
 		2 * cost->attach_us + 100000, 2 * cost->detach_us, 2 * cost->bytes);
 	strbuf_char(&want, '\0');
 	check_data(TABLE_CSV, "*", want.ptr);
 	strbuf_release(&want);
+}
+
+TEST(plan_has_tracepoints)
+{
+	plan_for(ATTACH_MULTI, &arch_x86_64, 7, 2, 1);
+	CHECK(!run("*") && !strstr(out.ptr, "tracepoints"));
+	CHECK(strstr(out.ptr, "start       1.3 s at most"));
+	plan.point_cnt = 128;
+	CHECK(!run("*"));
+	CHECK(strstr(
+		out.ptr,
+		"\ntracepoints 128, which take 2.6 s of the start at most, on an emulated CPU\n"
+		"start       3.8 s at most"));
+	CHECK(strstr(out.ptr, " 1.0 MiB of programs"));
 }
 
 /* A link for all functions waits as one of them does. */
@@ -262,11 +276,12 @@ TEST(plan_counts_pairs_beside_others)
 	plan_for(ATTACH_KPROBE, &arch_x86_64, 6, 12, 1);
 	shares.pair_option = "--filter";
 	shares.pair_cnt = 1; /* it begins the graph and has a filter */
-	strbuf_printf(&want,
-		      "web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47,false,0\n",
-		      250000 * (1 + LIST_LOAD_TIMES) + pair->attach_us + kprobe->attach_us,
-		      pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
-		      pair->bytes + kprobe->bytes);
+	strbuf_printf(
+		&want,
+		"web-1,2,0,0,kprobe,0,1,%u,%u,%u,true,1,0,%u,0,0,28,14000,8400,47,false,0,0\n",
+		250000 * (1 + LIST_LOAD_TIMES) + pair->attach_us + kprobe->attach_us,
+		pair->attach_us + kprobe->attach_us, pair->detach_us + kprobe->detach_us,
+		pair->bytes + kprobe->bytes);
 	strbuf_char(&want, '\0');
 	check_data(TABLE_CSV, "*", want.ptr);
 	CHECK(!run("*"));

@@ -364,8 +364,8 @@ static const struct rule {
 	{ "containers", NULL, "presets plan",
 	  "--containers, --presets and --plan exclude each other" },
 	{ "presets", NULL, "plan", "--containers, --presets and --plan exclude each other" },
-	{ "presets containers plan", NULL, "event",
-	  "-e, --presets, --containers and --plan of list exclude each other" },
+	{ "presets containers", NULL, "event",
+	  "-e, --presets and --containers of list exclude each other" },
 	{ "containers", NULL, "trace-funcs",
 	  "--containers lists all containers, and takes no name" },
 	{ "user", "COMMAND", NULL, "--user needs a COMMAND" },
@@ -448,8 +448,8 @@ static const char *special_contradiction(struct opts *opts)
 
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return "--learn and -T exclude each other, except -T +GLOB";
-	if (opts->verb == VERB_LIST && opts->events.cnt && lists_funcs(opts))
-		return "list -e lists tracepoints, and takes no functions";
+	if (opts->verb == VERB_LIST && !opts->list_plan && opts->events.cnt && lists_funcs(opts))
+		return "list -e lists tracepoints, and takes no functions; list --plan -e takes both";
 	lacking = graphopts_lacks_starts(opts);
 	if (lacking) {
 		const char *waited = explainopts_waited(opts);

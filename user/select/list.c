@@ -14,6 +14,10 @@
 #define PLAN_NAME_WIDTH   12
 #define MIB               1048576.0
 
+/* What a program at a tracepoint takes on an emulated CPU, to load and to attach, and of memory. */
+#define POINT_ATTACH_US 20000
+#define POINT_BYTES     8192
+
 /* ---- functions ---- */
 
 /* A listed function; everything is borrowed. */
@@ -90,6 +94,8 @@ struct list_cost {
 	uint64_t held_up_us; /* ... so much longer, which @attach_us and @start_us have */
 	uint64_t attach_us;
 	uint64_t detach_us;
+	uint64_t program_bytes;
+	size_t point_cnt;
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* what a trace takes besides rings and programs */
@@ -170,9 +176,19 @@ static void times_print(struct strbuf *out, const struct list_cost *cost)
 	plan_time(out, "detach", cost->detach_us);
 }
 
+/* How many tracepoints, and what these take of the time until tracing begins. */
+static void points_print(struct strbuf *out, const struct list_cost *cost)
+{
+	if (!cost->point_cnt)
+		return;
+	plan_name(out, "tracepoints");
+	strbuf_printf(out, "%zu, which take %.1f s of the start at most, on an emulated CPU\n",
+		      cost->point_cnt, (double)cost->point_cnt * POINT_ATTACH_US / 1e6);
+}
+
 static void cost_print(struct strbuf *out, const struct list_cost *cost)
 {
-	const double program_bytes = (double)cost->bill.bytes;
+	const double program_bytes = (double)cost->program_bytes;
 	const double other_bytes = (double)cost->buffer_bytes * cost->cpu_cnt + program_bytes;
 
 	plan_name(out, "functions");
@@ -191,6 +207,7 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		strbuf_printf(out, " but %zu, which get fentry and fexit for %s", cost->pair_cnt,
 			      cost->pair_option);
 	strbuf_char(out, '\n');
+	points_print(out, cost);
 	times_print(out, cost);
 	strbuf_printf(
 		out, "%s\n",
@@ -230,7 +247,7 @@ static const struct column plan_columns[] = {
 	{ "detach_waits", COST(bill.waits) },
 	{ "cpus", COST(cpu_cnt) },
 	{ "cpu_buffer_bytes", COST(buffer_bytes) },
-	{ "program_bytes", COST(bill.bytes) },
+	{ "program_bytes", COST(program_bytes) },
 	{ "self_bytes", COST(self_bytes) },
 	{ "thread_bytes", COST(thread_bytes) },
 	{ "datagram_calls", COST(forecast.call_cnt) },
@@ -239,6 +256,7 @@ static const struct column plan_columns[] = {
 	{ "others_kept_pct", COST(forecast.kept_pct) },
 	{ "held_up", COST(is_held_up) },
 	{ "held_up_us", COST(held_up_us) },
+	{ "tracepoints", COST(point_cnt) },
 };
 
 static const struct table plan_table = TABLE("plan", plan_columns);
@@ -300,6 +318,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.find_us = find_us,
 		.held_up = plan->held_up,
 		.is_held_up = plan->held_up != NULL,
+		.point_cnt = plan->point_cnt,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,
@@ -311,7 +330,9 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		cost.held_up_us =
 			attach_held_up_us(&shares, plan->arch, plan->kernel, plan->others_us);
 	cost.attach_us = cost.bill.attach_us + cost.held_up_us;
-	cost.start_us = find_us * (1 + LIST_LOAD_TIMES) + cost.attach_us;
+	cost.start_us = find_us * (1 + LIST_LOAD_TIMES) + cost.attach_us +
+			plan->point_cnt * POINT_ATTACH_US;
+	cost.program_bytes = cost.bill.bytes + plan->point_cnt * POINT_BYTES;
 	cost.detach_us = cost.bill.detach_us + detach_beside_us(&cost, plan->others_us);
 	for (size_t i = 0; i < tab->cnt; i++)
 		cost.module_func_cnt += tab->funcs[i].module.len > 0 && !tab->funcs[i].prog_id;

@@ -35,6 +35,7 @@ struct list_plan {
 	const struct arch *arch; /* of the kernel ... */
 	unsigned int kernel[2];  /* ... and its version: 6, 12 */
 	uint32_t cpu_cnt;
+	size_t point_cnt;      /* tracepoints (-e) */
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* the rest of a trace's memory, except functions' programs */
 	uint64_t sums_bytes;   /* the same of a table's */

@@ -179,7 +179,7 @@ static uint64_t find_us(void *ctx)
 }
 
 static int list_with(struct facts *facts, const struct opts *opts, uint64_t began_ns,
-		     struct tablew *w)
+		     size_t point_cnt, struct tablew *w)
 {
 	struct planner planner = { .opts = opts,
 				   .facts = facts,
@@ -192,6 +192,7 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.ctx = &planner,
 		.arch = arch_host(),
 		.cpu_cnt = planner.want.cpu_cnt,
+		.point_cnt = point_cnt,
 	};
 	struct list_config config = {
 		.kbtf = facts->kbtf,
@@ -228,11 +229,15 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 static int list_functions(const struct opts *opts, struct tablew *w)
 {
 	const uint64_t began_ns = host_time_ns();
+	struct tracepoint_list points = { 0 }; /* of a plan */
 	struct facts facts;
 	int err = facts_open(&facts, true);
 
 	if (!err)
-		err = list_with(&facts, opts, began_ns, w);
+		err = plan_points(&points, opts, &facts);
+	if (!err)
+		err = list_with(&facts, opts, began_ns, points.cnt, w);
+	tracepoint_list_release(&points);
 	facts_close(&facts);
 	return err;
 }
@@ -374,7 +379,7 @@ enum verdict verbs_list(const struct opts *opts)
 		err = list_containers(&w);
 	else if (opts->list_presets)
 		err = print_presets(opts, &w);
-	else if (opts->events.cnt)
+	else if (opts->events.cnt && !opts->list_plan)
 		err = list_points(opts, &w);
 	else
 		err = list_functions(opts, &w);
