@@ -159,7 +159,7 @@ as_here()
 	*--packet* | *--filter* | *retransmit*) seconds=4 ;; # what these choose is rare
 	*--ring*)
 		seconds=4
-		(sleep $((2 * $2)) && TO=127.0.0.1 exec workload udp-to 500) >/dev/null &
+		(sleep $((2 * $2)) && TO=127.0.0.1 workload udp-to 500 && exec workload recv-block 900) >/dev/null &
 		;;
 	esac
 	seconds=$((seconds * $2))

@@ -284,6 +284,36 @@ TEST(the_place_that_tracing_hides_is_the_function_around_the_one_that_drops)
 	CHECK(keytable_stats(kt)->placeless_cnt == 1);
 }
 
+/* The function that frees a list of packets has not dropped them: around it is the function that did, or a queue. */
+TEST(the_place_of_what_a_queue_dropped_is_not_what_frees_it)
+{
+	const struct value queue[] = { word("skbaddr", "0x7"),
+				       word("location", "__tcf_kfree_skb_list+0x4b/0x90"),
+				       word("reason", "QDISC_DROP") };
+	const struct value older[] = { word("skbaddr", "0x7"),
+				       word("location", "kfree_skb_list_reason+0x4b/0x90"),
+				       word("reason", "QDISC_OVERLIMIT") };
+	const struct value other[] = { word("skbaddr", "0x7"),
+				       word("location", "kfree_skb_list_reason+0x4b/0x90"),
+				       word("reason", "NOT_SPECIFIED") };
+
+	begin(ROWKEY_REASON, 100);
+	feed_point("skb", "kfree_skb", queue, 3);
+	feed_point("skb", "kfree_skb", older, 3);
+	feed_point("skb", "kfree_skb", other, 3);
+	feed(ROW_ENTRY, 0, "__dev_queue_xmit", "");
+	feed_point("skb", "kfree_skb", queue, 3);
+	feed(ROW_ENTRY, 1, "__tcf_kfree_skb_list", "");
+	feed(ROW_ENTRY, 2, "sk_skb_reason_drop", "");
+	feed_point("skb", "kfree_skb", queue, 3);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,NOT_SPECIFIED,kfree_skb_list_reason+0x4b,skb:kfree_skb,,1,,,,,,\n"
+		  ",,,QDISC_DROP,(qdisc),skb:kfree_skb,,1,,,,,,\n"
+		  ",,,QDISC_DROP,__dev_queue_xmit,skb:kfree_skb,,2,,,,,,\n"
+		  ",,,QDISC_OVERLIMIT,(qdisc),skb:kfree_skb,,1,,,,,,\n");
+	CHECK(!keytable_stats(kt)->placeless_cnt);
+}
+
 TEST(time_inside_a_recursion_counts_once)
 {
 	begin(ROWKEY_PROGRAM, 100);

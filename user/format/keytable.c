@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "format/calltree.h"
 #include "format/flow.h"
+#include "format/stagefunc.h"
 
 #define PART_CNT (ROWKEYS_MAX * ROWKEY_PART_CNT)
 
@@ -159,6 +160,19 @@ static void entry_count(struct keytable *kt, uint32_t nr, uint64_t bytes)
 
 /* ---- rows ---- */
 
+/* kfree_skb_list_reason frees many packets, each by a call of its own. */
+static bool frees_many(const struct callsym *sym)
+{
+	static const char word[] = "_list";
+
+	return sym && memmem(sym->name.ptr, sym->name.len, word, sizeof(word) - 1);
+}
+
+static bool frees(const struct callsym *sym)
+{
+	return frees_many(sym) || stagefunc_of(sym->name)->step == STEP_FREE;
+}
+
 /*
  * The traced function in whose call something is dropped, which is its place where tracing hides the address. @depth: of the call
  * that drops. Calls that are counted as drops themselves only pass it on.
@@ -168,7 +182,7 @@ static struct text dropping_func(const struct calltask *task, uint32_t depth)
 	while (depth-- > 0) {
 		const struct call *call = &task->calls[depth];
 
-		if (call->sym && call->user == NO_ENTRY)
+		if (call->sym && call->user == NO_ENTRY && !frees(call->sym))
 			return call->sym->name;
 	}
 	return (struct text){ 0 };
@@ -197,6 +211,26 @@ static void id_take_key(struct text *parts, enum rowkey_by by, const struct rowk
 		parts[1] = text_from(IS_NUMBER);
 }
 
+/* Where tracing hides the place, or it only frees what was dropped. */
+static void find_place(struct keytable *kt, struct rowkey *drop, const struct calltask *task,
+		       uint32_t depth)
+{
+	struct text *place = &drop->parts[1];
+	struct text func;
+
+	if (place->len && !drop->frees_list)
+		return;
+	/* a list may be freed in the innermost call itself */
+	if (drop->frees_list && kt->row->kind == ROW_POINT)
+		depth = task->call_cnt;
+	func = dropping_func(task, depth);
+	if (func.len)
+		*place = func;
+	else if (drop->instead.len)
+		*place = drop->instead;
+	kt->stats.placeless_cnt += !place->len && rowkey_place_is_hidden(kt->row);
+}
+
 /* The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. */
 static uint32_t current_entry(struct keytable *kt, const struct calltask *task, uint32_t depth)
 {
@@ -208,11 +242,8 @@ static uint32_t current_entry(struct keytable *kt, const struct calltask *task, 
 
 	for (uint32_t i = 0; i < keys->cnt; i++) {
 		has[i] = rowkey_of(&found[i], keys, i, row, task->comm);
-		if (has[i] && keys->by[i] == ROWKEY_REASON && !found[i].parts[1].len) {
-			found[i].parts[1] = dropping_func(task, depth);
-			kt->stats.placeless_cnt +=
-				!found[i].parts[1].len && rowkey_place_is_hidden(row);
-		}
+		if (has[i] && keys->by[i] == ROWKEY_REASON)
+			find_place(kt, &found[i], task, depth);
 		if (has[i])
 			id_take_key(&id.texts[i * ROWKEY_PART_CNT], keys->by[i], &found[i]);
 	}
@@ -240,14 +271,6 @@ static uint64_t current_bytes(const struct keytable *kt)
 	uint64_t bytes;
 
 	return rowkey_bytes(kt->row, &bytes) ? bytes : UNSIZED;
-}
-
-/* kfree_skb_list_reason frees many packets, each by a call of its own. */
-static bool frees_many(const struct callsym *sym)
-{
-	static const char word[] = "_list";
-
-	return sym && memmem(sym->name.ptr, sym->name.len, word, sizeof(word) - 1);
 }
 
 static uint8_t counts_of(struct keytable *kt, const struct callsym *sym)

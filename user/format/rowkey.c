@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "format/flow.h"
 #include "kernel/ktext.h"
 #include "kernel/member.h"
@@ -224,6 +225,32 @@ static struct text place_of(const struct row *row)
 	return row->caller ? place_in(row->caller->place) : (struct text){ 0 };
 }
 
+/* Queues drop packets into lists, which these free: the place is the queue. */
+static bool place_frees_list(struct text place)
+{
+	static const char *const funcs[] = { "__tcf_kfree_skb_list", "tcf_kfree_skb_list",
+					     "kfree_skb_list_reason", "kfree_skb_list" };
+	const char *plus = place.len ? memchr(place.ptr, '+', place.len) : NULL;
+	const struct text func = { place.ptr, plus ? (size_t)(plus - place.ptr) : place.len };
+
+	for (size_t i = 0; i < ARRAY_SIZE(funcs); i++) {
+		if (text_equal(func, text_from(funcs[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Others than queues free lists, too: the frames of a packet that was merged. */
+static bool is_of_queue(const struct rowkey *key)
+{
+	static const char func[] = "tcf_";
+	static const char reason[] = "QDISC";
+
+	return memmem(key->parts[1].ptr, key->parts[1].len, func, strlen(func)) ||
+	       (key->parts[0].len &&
+		memmem(key->parts[0].ptr, key->parts[0].len, reason, strlen(reason)));
+}
+
 bool rowkey_place_is_hidden(const struct row *row)
 {
 	const struct value *location = value_named(row, "location");
@@ -245,6 +272,9 @@ static bool take_drop(struct rowkey *key, const struct row *row)
 	if (!reason_of(row, &key->parts[0]) && !is_drop(row))
 		return false;
 	key->parts[1] = place_of(row);
+	key->frees_list = place_frees_list(key->parts[1]);
+	if (key->frees_list && is_of_queue(key))
+		key->instead = text_from("(qdisc)");
 	return true;
 }
 

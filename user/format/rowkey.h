@@ -36,6 +36,9 @@ struct rowkeys {
 
 struct rowkey {
 	struct text parts[ROWKEY_PART_CNT]; /* len 0: unknown, or there is none. Borrowed */
+	/* ROWKEY_REASON: the place only frees a list of what was dropped before; a better word than its name, len 0: none */
+	bool frees_list;
+	struct text instead;
 	/* in place of the parts: */
 	struct nfg_packet flow;     /* ROWKEY_FLOW */
 	uint64_t cgroup_id;         /* ROWKEY_CONTAINER */
