@@ -85,3 +85,20 @@ TEST(clock_that_cannot_be_told)
 	time_make("time:[4026532200]", "time:[4026532200]", "boottime 1000 0\n");
 	CHECK(host_find_clock(proc) == -EPROTO);
 }
+
+/* The least of many differences is the one with nothing between the two clocks. */
+TEST(clocks_are_compared_closely)
+{
+	const uint64_t offset_ns = host_real_offset_ns();
+	uint64_t least_ns = UINT64_MAX;
+
+	for (int i = 0; i < 1000; i++) {
+		const uint64_t real_ns = host_real_ns();
+		const uint64_t now_ns = host_time_ns();
+
+		CHECK(real_ns <= now_ns + offset_ns + 100000);
+		if (now_ns + offset_ns - real_ns < least_ns)
+			least_ns = now_ns + offset_ns - real_ns;
+	}
+	CHECK(least_ns < 100000);
+}

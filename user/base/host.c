@@ -159,6 +159,24 @@ uint64_t host_real_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+uint64_t host_real_offset_ns(void)
+{
+	uint64_t least_ns = UINT64_MAX;
+	uint64_t offset_ns = 0;
+
+	for (int i = 0; i < 8; i++) {
+		const uint64_t begin_ns = host_time_ns();
+		const uint64_t real_ns = host_real_ns();
+		const uint64_t span_ns = host_time_ns() - begin_ns;
+
+		if (span_ns >= least_ns)
+			continue;
+		least_ns = span_ns;
+		offset_ns = real_ns - begin_ns - span_ns / 2;
+	}
+	return offset_ns;
+}
+
 int host_find_clock(const char *proc)
 {
 	const uint32_t ours = host_namespace(proc, "self", "time");

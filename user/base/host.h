@@ -107,6 +107,12 @@ uint64_t host_cpu_time_ns(void);
 /* host_real_ns - the time since 1970. */
 uint64_t host_real_ns(void);
 
+/*
+ * host_real_offset_ns - from host_time_ns() to host_real_ns(). The two clocks are read several times, and the time counts at
+ * which they were read closest together: the process may be off the CPU between them.
+ */
+uint64_t host_real_offset_ns(void);
+
 /* host_release - uname -r, cut to @size. */
 void host_release(char *out, size_t size);
 

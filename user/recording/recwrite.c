@@ -585,12 +585,13 @@ int recfile_writer_events(struct recfile_writer *w, const struct event *events, 
 void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *tool,
 		       char *const *argv)
 {
+	const uint64_t start_ns = host_time_ns();
 	size_t len = 0;
 	struct utsname uts;
 
 	*host = (struct recfile_host){
-		.start_mono_ns = host_time_ns(),
-		.start_real_ns = host_real_ns(),
+		.start_mono_ns = start_ns,
+		.start_real_ns = start_ns + host_real_offset_ns(),
 		.cpu_cnt = cpu_cnt,
 		.clock = RECFILE_CLOCK_MONOTONIC,
 	};
