@@ -501,6 +501,7 @@ static int make_pipeline(struct session *ses)
 	ses->trace_facts = trace_facts_of_host((uint32_t)ses->cpu_cnt, ses->release);
 	ses->trace_facts.real_offset_ns = host_real_offset_ns();
 	ses->trace_facts.node = ses->node;
+	ses->trace_facts.functab = &ses->functab;
 	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
 	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
 }
