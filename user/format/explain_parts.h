@@ -61,6 +61,25 @@ bool explain_shows_event(const struct explain *ex, size_t i);
 const struct startfunc *explain_hanging(const struct slowcalls *sc, const struct explain_view *view,
 					uint32_t *i);
 
+/* explain_text - what is said of the slow calls of one start function, and with trees the slowest of them. */
+void explain_text(struct explain *ex);
+
+/* explain_page_part - the same as a page's part: the text, and a tree that opens. */
+void explain_page_part(struct explain *ex);
+
+/* explain_text_hanging - calls that a flight recorder waited for and that had not returned at the end. */
+void explain_text_hanging(const struct slowcalls *sc, const struct explain_view *view,
+			  struct strbuf *out);
+
+/* explain_text_left - functions that a limit left out: a cause may be in what was not traced until the end. */
+void explain_text_left(const struct explain_view *view, struct strbuf *out);
+
+/* explain_text_counted - the kernel's counters that went up meanwhile. They do not tell whose calls became slow. */
+void explain_text_counted(const struct netstat *counted, struct strbuf *out);
+
+/* explain_text_others - that a flight recorder's file has slow calls of @cnt other start functions. */
+void explain_text_others(struct strbuf *out, uint32_t cnt);
+
 /* Members of the whole, and of one start function's object. */
 void explain_json_begin(const struct explain_view *view, struct jsonw *w);
 void explain_json_func(struct explain *ex, struct jsonw *w);

@@ -1,0 +1,1001 @@
+/* Causes of slow calls, as text and as parts of a page. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cleantext.h"
+#include "base/parse.h"
+#include "base/percent.h"
+#include "base/vec.h"
+#include "format/explain_parts.h"
+#include "format/slowpage.h"
+
+static void put_name(struct explain *ex, uint32_t name)
+{
+	const struct text text = slowcalls_name(ex->sc, name);
+
+	if (text.len)
+		clean_add(ex->out, text.ptr, text.len, CLEAN_WORD);
+	else
+		strbuf_str(ex->out, "?");
+}
+
+static bool name_is(const struct explain *ex, uint32_t name, const char *word)
+{
+	return text_equal(slowcalls_name(ex->sc, name), text_from(word));
+}
+
+static void put_state(struct explain *ex, uint32_t state)
+{
+	if (state == SLOWCALLS_NONE)
+		return;
+	strbuf_str(ex->out, " (state ");
+	put_name(ex, state);
+	strbuf_char(ex->out, ')');
+}
+
+static bool is_timer(const struct explain *ex, uint32_t from)
+{
+	return name_is(ex, from, "hrtimer_wakeup") || name_is(ex, from, "process_timeout");
+}
+
+/* Whether it is one task, or the same tasks of one name. */
+static bool is_same_task(const struct detail_key *a, const struct detail_key *b,
+			 uint32_t b_task_cnt)
+{
+	return a->comm == b->comm && (b_task_cnt || a->tid == b->tid);
+}
+
+/* "hog-1234", or, if @task_cnt is not 0, "one of 5 tasks named hog". */
+static void put_task(struct explain *ex, uint32_t comm, uint32_t tid, uint32_t task_cnt)
+{
+	if (task_cnt)
+		strbuf_printf(ex->out, "one of %" PRIu32 " tasks named ", task_cnt);
+	put_name(ex, comm);
+	if (tid && !task_cnt)
+		strbuf_printf(ex->out, "-%" PRIu32, tid);
+}
+
+/* Whether only the place differs from which they woke it. */
+static bool is_same_waker(const struct explain *ex, const struct detail_key *a,
+			  const struct detail_key *b, uint32_t b_task_cnt)
+{
+	return a->waker == b->waker && is_same_task(a, b, b_task_cnt) &&
+	       a->from != SLOWCALLS_NONE && b->from != SLOWCALLS_NONE && !is_timer(ex, a->from);
+}
+
+/* @before: the detail that was put before this one; NULL: none. */
+static void put_waker(struct explain *ex, const struct detail_key *detail, uint32_t task_cnt,
+		      const struct detail_key *before)
+{
+	const bool is_own = name_is(ex, detail->waker, "own_softirq");
+	const bool is_task = name_is(ex, detail->waker, "task");
+
+	if (is_timer(ex, detail->from)) {
+		strbuf_str(ex->out, "a timer (");
+		put_name(ex, detail->from);
+		strbuf_char(ex->out, ')');
+		return;
+	}
+	if (before && is_same_waker(ex, before, detail, task_cnt)) {
+		strbuf_str(ex->out, "from ");
+		put_name(ex, detail->from);
+		return;
+	}
+	strbuf_str(ex->out, is_own || (is_task && task_cnt) ? "" : is_task ? "task " : "a ");
+	if (is_task || is_own)
+		put_task(ex, detail->comm, detail->tid, task_cnt);
+	else
+		put_name(ex, detail->waker);
+	if (is_own) {
+		strbuf_str(ex->out, ", in its softirq,");
+	} else if (!is_task && detail->comm != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " (while ");
+		put_task(ex, detail->comm, detail->tid, task_cnt);
+		strbuf_str(ex->out, " ran)");
+	}
+	if (detail->from != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " from ");
+		put_name(ex, detail->from);
+	}
+}
+
+static void put_one_detail(struct explain *ex, uint32_t kind, const struct detail_key *detail,
+			   uint32_t task_cnt, const struct detail_key *before)
+{
+	if (kind == CAUSE_ASLEEP)
+		put_waker(ex, detail, task_cnt, before);
+	else if (kind == CAUSE_INTERRUPTED)
+		put_name(ex, detail->from);
+	else if (detail->comm == SLOWCALLS_NONE)
+		strbuf_str(ex->out, "the idle task");
+	else
+		put_task(ex, detail->comm, detail->tid, task_cnt);
+}
+
+bool explain_has_details(uint32_t kind)
+{
+	return kind == CAUSE_ASLEEP || kind == CAUSE_QUEUED || kind == CAUSE_PREEMPTED ||
+	       kind == CAUSE_INTERRUPTED;
+}
+
+/* The details of a cause, with their parts of all of them if the first one is not nearly all. */
+static void put_details(struct explain *ex, const struct cause *cause)
+{
+	static const char *const words[CAUSE_KIND_CNT] = {
+		[CAUSE_ASLEEP] = ", woken by ",
+		[CAUSE_QUEUED] = ": meanwhile ran ",
+		[CAUSE_PREEMPTED] = " by ",
+		[CAUSE_INTERRUPTED] = ", in ",
+	};
+	const uint32_t kind = explain_key(ex, cause)->kind;
+	const int64_t all_ns = cause->details_ns > cause->sums.excess_ns ? cause->details_ns
+									 : cause->sums.excess_ns;
+	unsigned int percents[CAUSE_DETAILS_MAX];
+	int64_t parts[CAUSE_DETAILS_MAX];
+	const struct detail_key *before = NULL;
+	uint32_t cnt = 0;
+
+	if (!explain_has_details(kind))
+		return;
+	for (; cnt < cause->detail_cnt; cnt++) {
+		parts[cnt] = cause->details[cnt].sums.excess_ns;
+		if (parts[cnt] < 0)
+			parts[cnt] = 0;
+		if (cnt && parts[cnt] < all_ns / 20)
+			break;
+	}
+	percents_make(percents, parts, cnt, all_ns);
+	/* an interrupt without a traced function in it */
+	if (kind == CAUSE_INTERRUPTED && parts[0] > all_ns / 20 * 19 &&
+	    slowcalls_detail(ex->sc, cause->details[0].key)->from == explain_key(ex, cause)->func)
+		return;
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[i].key);
+
+		strbuf_str(ex->out, i ? ", " : words[kind]);
+		put_one_detail(ex, kind, detail, cause->details[i].task_cnt, before);
+		before = detail;
+		if (parts[i] > all_ns / 20 * 19)
+			break;
+		strbuf_printf(ex->out, " (%u %%)", percents[i]);
+	}
+}
+
+static bool is_doer(const struct explain *ex, const struct detail_key *detail)
+{
+	return name_is(ex, detail->waker, "task") || name_is(ex, detail->waker, "own_softirq");
+}
+
+#define DIDS_SHOWN_MAX 8
+
+/*
+ * What the task of a detail of @cause did in the sleeps that are among the details; @task: NULL: all tasks. Return: how long
+ * these sleeps were.
+ */
+static int64_t dids_make(struct explain *ex, struct dids *dids, const struct cause *cause,
+			 const struct detail_key *task)
+{
+	int64_t slept_ns = 0;
+
+	*dids = (struct dids){ 0 };
+	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
+		const struct cause_detail *detail = &cause->details[i];
+		const struct detail_key *key = slowcalls_detail(ex->sc, detail->key);
+
+		if (task && (!is_same_task(task, key, detail->task_cnt) || !is_doer(ex, key)))
+			continue;
+		sum_add(&slept_ns, detail->sums.slow_ns);
+		ex->out->failed |= dids_add(dids, ex->sc, ex->causes, detail) != 0;
+	}
+	dids_sort(dids);
+	return slept_ns;
+}
+
+static void put_did(struct explain *ex, const struct dids *dids, const struct did *did,
+		    unsigned int percent)
+{
+	const uint64_t fault_cnt = dids->fault_cnt / ex->causes->slow_cnt;
+	const bool is_stop = name_is(ex, did->state, "T");
+
+	if (did->kind == CAUSE_WAKER_RAN)
+		strbuf_str(ex->out, "ran");
+	else if (did->kind == CAUSE_WAKER_QUEUED)
+		strbuf_str(ex->out, did->func == SLOWCALLS_NONE ? "waited for a CPU"
+								: "waited for a CPU that ");
+	else if (did->func == SLOWCALLS_NONE)
+		strbuf_str(ex->out, "was asleep elsewhere");
+	else
+		strbuf_str(ex->out, is_stop ? "was stopped in " : "was asleep in ");
+	if (did->func != SLOWCALLS_NONE)
+		put_task(ex, did->func, did->tid, did->task_cnt);
+	if (did->func != SLOWCALLS_NONE && did->kind == CAUSE_WAKER_QUEUED)
+		strbuf_str(ex->out, " had");
+	put_state(ex, did->state);
+	strbuf_printf(ex->out, " %u %%", percent);
+	if (did->kind == CAUSE_WAKER_RAN && fault_cnt)
+		strbuf_printf(ex->out, " (%" PRIu64 " page %s)", fault_cnt,
+			      plural(fault_cnt, "fault", "faults"));
+}
+
+/* The longest, and what the others are together. */
+static void put_dids(struct explain *ex, const struct dids *dids)
+{
+	unsigned int percents[DIDS_SHOWN_MAX + 1];
+	int64_t parts[DIDS_SHOWN_MAX + 1];
+	bool has_rest;
+	size_t cnt = 0;
+
+	for (; cnt < dids->cnt && cnt < DIDS_SHOWN_MAX; cnt++) {
+		parts[cnt] = dids->items[cnt].ns;
+		if (cnt && parts[cnt] < dids->known_ns / 100)
+			break;
+	}
+	parts[cnt] = 0;
+	for (size_t i = cnt; i < dids->cnt; i++)
+		sum_add(&parts[cnt], dids->items[i].ns);
+	has_rest = parts[cnt] > dids->known_ns / 100;
+	percents_make(percents, parts, cnt + has_rest, dids->known_ns);
+	for (size_t i = 0; i < cnt; i++) {
+		strbuf_str(ex->out, i ? ", " : "");
+		put_did(ex, dids, &dids->items[i], percents[i]);
+	}
+	if (has_rest)
+		strbuf_printf(ex->out, ", %zu smaller %s %u %%", dids->cnt - cnt,
+			      plural(dids->cnt - cnt, "part", "parts"), percents[cnt]);
+}
+
+/* "; server meanwhile was asleep in hrtimer_nanosleep (state S) 96 %, ran 3 %", once for each waker of the first @cnt details. */
+static void put_doings(struct explain *ex, const struct cause *cause, uint32_t cnt)
+{
+	for (uint32_t i = 0; i < cnt && i < cause->detail_cnt; i++) {
+		const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
+		const uint32_t task_cnt = cause->details[i].task_cnt;
+		int64_t slept_ns;
+		struct dids dids;
+		bool is_again = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			is_again |= is_same_task(slowcalls_detail(ex->sc, cause->details[k].key),
+						 task, task_cnt);
+		if (is_again)
+			continue;
+		slept_ns = dids_make(ex, &dids, cause, task);
+		/* details are named from a twentieth of the cause on */
+		if (slept_ns >= cause->sums.slow_ns / 20 && dids.known_ns > 0) {
+			strbuf_str(ex->out, "; ");
+			put_task(ex, task->comm, task->tid, task_cnt);
+			strbuf_str(ex->out, " meanwhile ");
+			put_dids(ex, &dids);
+			if ((double)dids.known_ns < 0.95 * (double)slept_ns) {
+				strbuf_printf(ex->out, ", known of %.0f %% of the time",
+					      100.0 * (double)dids.known_ns / (double)slept_ns);
+			}
+		}
+		free(dids.items);
+	}
+}
+
+/* By more calls of the function at @path (SLOWCALLS_NONE: wherever it is called), or by longer ones. */
+static void put_calls(struct explain *ex, uint32_t path, const struct cause_sums *sums)
+{
+	const double slow = (double)sums->slow_cnt / (double)ex->causes->slow_cnt;
+	const uint32_t parent =
+		path == SLOWCALLS_NONE ? path : slowcalls_path(ex->sc, path)->parent;
+
+	if (parent != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " below ");
+		put_name(ex, slowcalls_path(ex->sc, parent)->func);
+	}
+	if (!ex->causes->usual_ns)
+		strbuf_printf(ex->out, ", %.4g %s", slow, slow == 1 ? "call" : "calls");
+	else if (!sums->usual_cnt)
+		strbuf_printf(ex->out, ", %.4g %s instead of none", slow,
+			      slow == 1 ? "call" : "calls");
+	else if (slow >= 1.5 * (double)sums->usual_cnt)
+		strbuf_printf(ex->out, ", %.4g calls instead of %" PRIu64, slow, sums->usual_cnt);
+	else
+		strbuf_str(ex->out, ", not called more often");
+}
+
+static void put_cause_name(struct explain *ex, const struct cause *cause)
+{
+	static const char *const words[CAUSE_KIND_CNT] = {
+		[CAUSE_ASLEEP] = "asleep in ",
+		[CAUSE_QUEUED] = "ready but not running",
+		[CAUSE_PREEMPTED] = "preempted",
+		[CAUSE_UNSEEN] = "off the CPU for an unseen reason, in ",
+		[CAUSE_INTERRUPTED] = "in interrupts: ",
+		[CAUSE_RUNNING] = "running in ",
+	};
+	const struct cause_key *key = explain_key(ex, cause);
+	const bool is_unknown = key->kind == CAUSE_RUNNING && !ex->view->has_sleeps;
+
+	strbuf_str(ex->out, is_unknown ? "running or asleep in " : words[key->kind]);
+	if (key->kind != CAUSE_QUEUED && key->kind != CAUSE_PREEMPTED)
+		put_name(ex, key->func);
+	put_state(ex, key->state);
+}
+
+static void put_cause_words(struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = explain_key(ex, cause);
+
+	put_cause_name(ex, cause);
+	put_details(ex, cause);
+	if (key->kind == CAUSE_ASLEEP)
+		put_doings(ex, cause, CAUSE_DETAILS_MAX);
+	if (key->kind == CAUSE_RUNNING || key->kind == CAUSE_INTERRUPTED)
+		put_calls(ex, key->path, &cause->sums);
+	if (ex->causes->slow_cnt > 1)
+		strbuf_printf(ex->out, "; the most in %" PRIu64 " of %zu", cause->largest_cnt,
+			      ex->causes->slow_cnt);
+	strbuf_char(ex->out, '\n');
+}
+
+/* "  50.11 ms  99.8 %  ": of one slow call, so that it can be compared with its duration. */
+static void put_amount(struct explain *ex, int64_t ns)
+{
+	struct strbuf span = { 0 };
+
+	span_put(&span, ns / (int64_t)ex->causes->slow_cnt);
+	strbuf_printf(ex->out, "%12s %6.1f %%  ", strbuf_cstr(&span), explain_percent(ex, ns));
+	ex->out->failed |= !strbuf_ok(&span);
+	strbuf_release(&span);
+}
+
+/* What is slow if that is not the rule, and what does not count as slow. */
+static void put_rule(struct explain *ex)
+{
+	const struct causes_groups *groups = ex->groups;
+
+	if (ex->slower_ns != ex->view->slower_ns) {
+		strbuf_str(ex->out, "Slow is what took ");
+		span_put(ex->out, (int64_t)ex->slower_ns);
+		strbuf_str(ex->out, " or longer, as the recorder's --when says.\n");
+	}
+	if (groups->beyond_cnt)
+		strbuf_printf(
+			ex->out,
+			"%s%zu more took over four times the median%s (--slower-than explains %s).\n",
+			groups->is_cut ? "At most a tenth counts as slow: " : "",
+			groups->beyond_cnt, groups->is_cut ? "" : ", but far less than that",
+			groups->beyond_cnt == 1 ? "it" : "these");
+}
+
+static void put_still(struct explain *ex)
+{
+	strbuf_str(ex->out, "the whole host stood still for ");
+	span_put(ex->out, ex->causes->still_ns);
+}
+
+static void put_first_line(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	const bool is_one = causes->slow_cnt == 1;
+
+	strbuf_printf(ex->out, "%zu of %zu %s of ", causes->slow_cnt, causes->start->call_cnt,
+		      plural(causes->start->call_cnt, "call", "calls"));
+	put_name(ex, causes->start->func);
+	strbuf_printf(ex->out, " %s slow: ", is_one ? "was" : "were");
+	span_put(ex->out, causes->slow_median_ns);
+	if (causes->usual_ns) {
+		strbuf_str(ex->out, " instead of ");
+		span_put(ex->out, causes->usual_ns);
+		strbuf_str(ex->out, " (medians)");
+	}
+	strbuf_str(ex->out, ".\n");
+	if (ex->groups->cnt == 1)
+		put_rule(ex);
+	if (causes->is_still) {
+		strbuf_printf(ex->out, "During %s ", is_one ? "it" : "the slowest of these");
+		put_still(ex);
+		strbuf_str(
+			ex->out,
+			": no CPU had an event of this trace, and a timer of netfgraph itself came as late.\n");
+	}
+}
+
+static void put_causes(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	const bool has_less = causes->excess_ns > 0 && ex->less_ns <= -causes->excess_ns / 100;
+	const size_t less_cnt = has_less ? ex->less_cnt : 0;
+	const size_t rest_cnt = ex->timed_cnt - ex->shown_cnt - less_cnt;
+
+	if (causes->slow_cnt > 1)
+		strbuf_printf(ex->out, "What a slow call took %s, in the mean:\n",
+			      causes->usual_ns ? "longer" : "all in all");
+	for (size_t i = 0; i < ex->shown_cnt; i++) {
+		put_amount(ex, causes->items[i].sums.excess_ns);
+		put_cause_words(ex, &causes->items[i]);
+	}
+	if (rest_cnt) {
+		put_amount(ex, has_less ? ex->rest_ns - ex->less_ns : ex->rest_ns);
+		strbuf_printf(ex->out, "%zu smaller %s\n", rest_cnt,
+			      plural(rest_cnt, "part", "parts"));
+	}
+	/* these are why others may be more than 100 % together */
+	if (has_less) {
+		put_amount(ex, ex->less_ns);
+		strbuf_printf(ex->out, "%zu %s of which %s less than others\n", less_cnt,
+			      plural(less_cnt, "part", "parts"),
+			      causes->slow_cnt == 1 ? "the slow call has" : "slow calls have");
+	}
+	if (causes->unexplained_ns) {
+		put_amount(ex, causes->unexplained_ns);
+		strbuf_str(ex->out, causes->unexplained_ns <= -causes->excess_ns / 100
+					    ? "not explained: medians of parts do not add up\n"
+					    : "not explained\n");
+	}
+}
+
+/* Whether a cause at one place is told in the words of the other one. */
+static bool is_told_alike(const struct explain *ex, uint32_t a, uint32_t b)
+{
+	const struct callpath *x = slowcalls_path(ex->sc, a);
+	const struct callpath *y = slowcalls_path(ex->sc, b);
+
+	return a == b ||
+	       (x->func == y->func && x->parent != SLOWCALLS_NONE && y->parent != SLOWCALLS_NONE &&
+		slowcalls_path(ex->sc, x->parent)->func == slowcalls_path(ex->sc, y->parent)->func);
+}
+
+/* Whether a line of the causes has said it already. */
+static bool is_within_said(const struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+
+	for (size_t i = 0; i < ex->shown_cnt; i++) {
+		const struct cause *cause = &causes->items[i];
+
+		if (explain_key(ex, cause)->kind == CAUSE_RUNNING &&
+		    is_told_alike(ex, explain_key(ex, cause)->path, causes->within_path))
+			return cause->sums.excess_ns / 9 >= causes->within.excess_ns / 10;
+	}
+	return false;
+}
+
+bool explain_has_within(const struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+
+	return causes->within_path != SLOWCALLS_NONE &&
+	       causes->running_ns / 10 >= causes->excess_ns / 100;
+}
+
+/* Excess that many functions share has a place in common. */
+static void put_within(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	const uint32_t path = causes->within_path;
+
+	if (!explain_has_within(ex) || is_within_said(ex))
+		return;
+	/* more than all, if elsewhere slow calls run shorter */
+	strbuf_printf(ex->out, "Of running, %.0f %% is in ",
+		      causes->within.excess_ns < causes->running_ns
+			      ? 100.0 * (double)causes->within.excess_ns /
+					(double)causes->running_ns
+			      : 100.0);
+	put_name(ex, slowcalls_path(ex->sc, path)->func);
+	strbuf_str(ex->out, " with all that it calls");
+	put_calls(ex, path, &causes->within);
+	strbuf_str(ex->out, ".\n");
+}
+
+/* How much more often slow calls have it, from -1 to 1. */
+static double more_often(const struct explain *ex, const struct cause *cause)
+{
+	const double slow_cnt = (double)ex->causes->slow_cnt;
+	const double other_cnt = (double)ex->causes->other_cnt;
+	const double others = other_cnt > 0 ? (double)cause->sums.other_seen_cnt / other_cnt : 0;
+
+	if (other_cnt <= 0) /* nothing to compare with makes nothing likely */
+		return 0.49 * (double)cause->sums.seen_cnt / slow_cnt;
+	return (double)cause->sums.seen_cnt / slow_cnt - others;
+}
+
+/* On a busy CPU netfgraph itself gets between, which is no reason of the calls. */
+static bool is_by_netfgraph(const struct explain *ex, const struct cause *cause)
+{
+	return explain_key(ex, cause)->kind == CAUSE_PREEMPTED && cause->detail_cnt &&
+	       name_is(ex, slowcalls_detail(ex->sc, cause->details[0].key)->comm, "netfgraph");
+}
+
+/*
+ * Calls run longer because of a function that others do not call, or that takes long whoever calls it, if it has a tenth of
+ * @excess_ns or more, with what it calls and the interrupts inside.
+ */
+static size_t find_called(const struct explain *ex, int64_t excess_ns, struct likely *likely)
+{
+	struct symptom symptom = { .kind = CAUSE_RUNNING };
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < ex->timed_cnt && cnt < LIKELY_MAX; i++) {
+		const struct cause *cause = &ex->causes->items[i];
+
+		if (explain_key(ex, cause)->kind != CAUSE_RUNNING || cause->below_ns <= 0 ||
+		    cause->below_ns < excess_ns / 10)
+			continue;
+		symptom.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func);
+		symptom.part = (double)cause->below_ns / (double)excess_ns;
+		symptom.is_as_often = more_often(ex, cause) < 0.5;
+		cnt = likely_add(likely, cnt, &symptom, ex->view->counted);
+	}
+	return cnt;
+}
+
+/* What is likely behind @cause, which is not running. */
+static size_t find_behind(struct explain *ex, const struct cause *cause, struct likely *likely)
+{
+	struct symptom symptom = {
+		.kind = explain_key(ex, cause)->kind,
+		.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func),
+		.ns = cause->sums.excess_ns / (int64_t)ex->causes->slow_cnt,
+		.call_cnt = cause->largest_cnt,
+	};
+	struct dids dids = { 0 };
+	size_t cnt;
+
+	if (symptom.kind == CAUSE_ASLEEP && cause->detail_cnt) {
+		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+
+		symptom.from = slowcalls_name(ex->sc, detail->from);
+		symptom.is_outside = name_is(ex, detail->waker, "softirq");
+		symptom.slept_ns = dids_make(ex, &dids, cause, NULL);
+		symptom.dids = dids.items;
+		symptom.did_cnt = dids.cnt;
+	}
+	cnt = likely_add(likely, 0, &symptom, ex->view->counted);
+	free(dids.items);
+	return cnt;
+}
+
+/* What is likely behind the largest cause. */
+size_t explain_likely(struct explain *ex, struct likely *likely)
+{
+	int64_t excess_ns = ex->causes->excess_ns;
+	size_t i = 0;
+
+	if (ex->causes->is_still)
+		return 0;
+	while (i < ex->shown_cnt && is_by_netfgraph(ex, &ex->causes->items[i]))
+		sum_add(&excess_ns, -ex->causes->items[i++].sums.excess_ns);
+	if (i == ex->shown_cnt)
+		return 0;
+	switch (explain_key(ex, &ex->causes->items[i])->kind) {
+	case CAUSE_RUNNING:
+	case CAUSE_INTERRUPTED:
+		return find_called(ex, excess_ns, likely);
+	default:
+		return find_behind(ex, &ex->causes->items[i], likely);
+	}
+}
+
+static void put_likely(struct explain *ex)
+{
+	struct likely likely[LIKELY_MAX];
+	const size_t cnt = explain_likely(ex, likely);
+
+	for (size_t i = 0; i < cnt; i++) {
+		strbuf_printf(ex->out, "Likely: %s", likely[i].words);
+		if (likely[i].counter < NETSTAT_CNT)
+			strbuf_printf(ex->out, " (%s: %" PRIu64 ")",
+				      netstat_name(likely[i].counter),
+				      ex->view->counted->values[likely[i].counter]);
+		strbuf_str(ex->out, ".\n");
+	}
+}
+
+/* "skb:kfree_skb" */
+static void put_event_name(struct explain *ex, uint32_t func)
+{
+	const struct text system = slowcalls_module(ex->sc, func);
+
+	if (system.len) {
+		clean_add(ex->out, system.ptr, system.len, CLEAN_WORD);
+		strbuf_char(ex->out, ':');
+	}
+	put_name(ex, func);
+}
+
+enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = explain_key(ex, cause);
+	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+
+	if (!name_is(ex, key->func, "kfree_skb"))
+		return FREED_NOTHING;
+	/* what a packet consists of goes with it, also where it was received */
+	if (name_is(ex, detail->from, "skb_release_data"))
+		return FREED_PARTS;
+	return FREED_PACKET;
+}
+
+/* What happened: to packets in plain words, since what dropped them is the cause, and not that the kernel said so. */
+static void put_happened(struct explain *ex, const struct cause *cause)
+{
+	static const char *const words[] = { [FREED_PARTS] = " packets' fragments were freed",
+					     [FREED_PACKET] = " packets were dropped" };
+	const struct cause_key *key = explain_key(ex, cause);
+	const enum explain_freed freed = explain_freed(ex, cause);
+	const bool is_likely = more_often(ex, cause) >= 0.5 && freed != FREED_PARTS;
+
+	if (!freed) {
+		strbuf_str(ex->out, is_likely ? "Likely because of " : "Seen: ");
+		put_event_name(ex, key->func);
+		return;
+	}
+	strbuf_str(ex->out, is_likely ? "Likely because" : "Seen:");
+	if (key->path != SLOWCALLS_NONE) {
+		strbuf_char(ex->out, ' ');
+		put_name(ex, key->path);
+	}
+	strbuf_printf(ex->out, "%s (", words[freed]);
+	put_event_name(ex, key->func);
+	strbuf_char(ex->out, ')');
+}
+
+/* Events take no time, so that they cause anything is never seen. */
+static void put_event(struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = explain_key(ex, cause);
+	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+	const size_t other_cnt = ex->causes->other_cnt;
+
+	put_happened(ex, cause);
+	if (key->state != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " reason=");
+		put_name(ex, key->state);
+	}
+	if (detail->from != SLOWCALLS_NONE) {
+		strbuf_str(ex->out, " in ");
+		put_name(ex, detail->from);
+	}
+	if (explain_freed(ex, cause) == FREED_PARTS)
+		strbuf_str(ex->out, ", which is no drop by itself");
+	strbuf_printf(ex->out,
+		      ": in %" PRIu64 " of %zu slow calls, and in %" PRIu64 " of %zu others.\n",
+		      cause->sums.seen_cnt, ex->causes->slow_cnt, cause->sums.other_seen_cnt,
+		      other_cnt);
+}
+
+bool explain_shows_event(const struct explain *ex, size_t i)
+{
+	const struct cause *cause = &ex->causes->items[i];
+
+	return cause->sums.seen_cnt && more_often(ex, cause) > 0;
+}
+
+static void put_events(struct explain *ex)
+{
+	size_t cnt = 0;
+
+	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
+		if (!explain_shows_event(ex, i))
+			continue;
+		put_event(ex, &ex->causes->items[i]);
+		cnt++;
+	}
+}
+
+static void put_slowest(struct explain *ex)
+{
+	const struct slowcall *call = ex->causes->slowest;
+
+	strbuf_str(ex->out, "The slowest took ");
+	span_put(ex->out, call->duration_ns);
+	if (call->tid) {
+		strbuf_str(ex->out, ", in task ");
+		put_name(ex, call->comm);
+		strbuf_printf(ex->out, "-%" PRIu32, call->tid);
+	}
+	strbuf_printf(ex->out, " on CPU %" PRIu32, call->cpu);
+	if (call->begin_ns)
+		strbuf_printf(ex->out, " at %" PRIu64 ".%06" PRIu64, call->begin_ns / 1000000000,
+			      call->begin_ns % 1000000000 / 1000);
+	if (!ex->view->input) {
+		strbuf_str(ex->out, ".\n");
+		return;
+	}
+	strbuf_str(ex->out, ": netfgraph report -G ");
+	put_name(ex, ex->causes->start->func);
+	if (call->tid)
+		strbuf_printf(ex->out, " --tid %" PRIu32, call->tid);
+	if (call->duration_ns >= 1000)
+		strbuf_printf(ex->out, " --slower-than %" PRId64 "us%s", call->duration_ns / 1000,
+			      call->is_net ? " --graph-opts net" : "");
+	strbuf_str(ex->out, " FILE\n");
+}
+
+static void put_word(struct strbuf *out, struct text name)
+{
+	clean_add(out, name.ptr, name.len, CLEAN_WORD);
+}
+
+/* How long a call has been open. */
+static void put_open(struct strbuf *out, uint64_t ns)
+{
+	span_put(out, ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
+}
+
+/* As --when takes it. */
+static void put_limit(struct strbuf *out, uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	size_t unit = 0;
+
+	while (unit + 1 < ARRAY_SIZE(units) && !(ns % 1000)) {
+		ns /= 1000;
+		unit++;
+	}
+	strbuf_printf(out, "%" PRIu64 "%s", ns, units[unit]);
+}
+
+/* The command that records sleeps of the same calls. */
+static void put_lacks_sleeps(struct explain *ex)
+{
+	const struct text name = slowcalls_name(ex->sc, ex->causes->start->func);
+	const uint64_t limit_ns = slow_limit_of(name, ex->view->limits, ex->view->limit_cnt);
+
+	strbuf_str(ex->out, "Not known: sleeps; netfgraph record ");
+	strbuf_str(ex->out, limit_ns ? "--ring 64M --when '" : "-G ");
+	put_word(ex->out, name);
+	if (limit_ns) {
+		strbuf_str(ex->out, " > ");
+		put_limit(ex->out, limit_ns);
+		strbuf_str(ex->out, "' -o DIR, without -T, keeps them.\n");
+	} else {
+		strbuf_str(ex->out, " --graph-opts sleep -o FILE keeps them.\n");
+	}
+}
+
+static void put_unknown(struct explain *ex)
+{
+	const struct startfunc *start = ex->causes->start;
+
+	if (start->open_cnt) {
+		strbuf_printf(ex->out, "Not returned at the end: %" PRIu64 " %s, one after ",
+			      start->open_cnt, plural(start->open_cnt, "call", "calls"));
+		put_open(ex->out, start->open_ns);
+		strbuf_str(ex->out, ".\n");
+	}
+	if (start->cut_cnt)
+		strbuf_printf(ex->out,
+			      "Not known: %" PRIu64 " more %s, of which events are missing.\n",
+			      start->cut_cnt, plural(start->cut_cnt, "call", "calls"));
+	if (!ex->view->has_sleeps)
+		put_lacks_sleeps(ex);
+}
+
+/* Mark the way to the largest cause that the slowest call has, and say so. */
+static void put_tree_title(struct explain *ex, const char *mark)
+{
+	struct slowtree *tree = slowcalls_tree(ex->sc, ex->causes->start);
+	size_t i = 0;
+
+	while (i < ex->shown_cnt && (is_by_netfgraph(ex, &ex->causes->items[i]) ||
+				     !slowtree_mark(tree, ex->causes->items[i].key)))
+		i++;
+	strbuf_str(ex->out, "\nThe slowest call");
+	if (i < ex->shown_cnt) {
+		strbuf_printf(ex->out, "; %s is the way to its part '", mark);
+		put_cause_name(ex, &ex->causes->items[i]);
+		strbuf_char(ex->out, '\'');
+	}
+	strbuf_str(ex->out, ":\n");
+}
+
+/* The slowest call's rows. */
+static void put_tree(struct explain *ex)
+{
+	const struct render render = { .columns = render_columns_default,
+				       .cpu_width = ex->view->cpu_width };
+	const struct slowtree *tree = slowcalls_tree(ex->sc, ex->causes->start);
+
+	put_tree_title(ex, "<==");
+	render_header(&render, ex->out);
+	slowtree_put(tree, ex->out);
+	if (tree->left_out_cnt)
+		strbuf_printf(ex->out, "# %" PRIu64 " more %s\n", tree->left_out_cnt,
+			      plural(tree->left_out_cnt, "row", "rows"));
+}
+
+/* The largest cause of a group, in a few words. */
+static void put_main_cause(struct explain *ex)
+{
+	const struct cause *cause = ex->causes->items;
+
+	if (ex->causes->is_still) {
+		put_still(ex);
+		return;
+	}
+	if (!ex->shown_cnt) {
+		strbuf_str(ex->out, "no cause has more of it than others");
+		return;
+	}
+	put_cause_name(ex, cause);
+	strbuf_printf(ex->out, " %.0f %%", explain_percent(ex, cause->sums.excess_ns));
+	if (explain_key(ex, cause)->kind == CAUSE_ASLEEP)
+		put_doings(ex, cause, 1);
+	else
+		put_details(ex, cause);
+}
+
+/* What the groups are, if there are several. */
+static void put_groups(struct explain *ex)
+{
+	const struct causes_groups *groups = ex->groups;
+	const struct startfunc *start = ex->causes->start;
+
+	strbuf_printf(ex->out, "%zu of %zu calls of ", groups->slow_cnt, start->call_cnt);
+	put_name(ex, start->func);
+	strbuf_printf(ex->out, " were slow, of %zu kinds", groups->cnt);
+	if (groups->usual_ns) {
+		strbuf_str(ex->out, "; the others took ");
+		span_put(ex->out, groups->usual_ns);
+		strbuf_str(ex->out, " (median)");
+	}
+	strbuf_str(ex->out, ":\n");
+	for (size_t i = 0; i < groups->cnt; i++) {
+		explain_choose(ex, i);
+		strbuf_printf(ex->out, "%6zu took ", ex->causes->slow_cnt);
+		span_put(ex->out, ex->causes->slow_median_ns);
+		if (ex->causes->slow_cnt > 1) {
+			strbuf_str(ex->out, " (median; the longest ");
+			span_put(ex->out, ex->causes->slowest->duration_ns);
+			strbuf_char(ex->out, ')');
+		}
+		strbuf_str(ex->out, ": ");
+		put_main_cause(ex);
+		strbuf_char(ex->out, '\n');
+	}
+	put_rule(ex);
+}
+
+static void put_said(struct explain *ex)
+{
+	const size_t cnt = ex->groups->cnt;
+
+	if (cnt > 1)
+		put_groups(ex);
+	for (size_t i = 0; i < cnt; i++) {
+		explain_choose(ex, i);
+		strbuf_str(ex->out, cnt > 1 ? "\n" : "");
+		put_first_line(ex);
+		put_causes(ex);
+		put_within(ex);
+		put_likely(ex);
+		put_events(ex);
+		put_slowest(ex);
+	}
+	put_unknown(ex);
+}
+
+/* Go on with the group of the slowest call of all. */
+static void choose_slowest(struct explain *ex)
+{
+	const struct causes *items = ex->groups->items;
+	size_t most = 0;
+
+	for (size_t i = 1; i < ex->groups->cnt; i++)
+		most = items[i].slowest->duration_ns > items[most].slowest->duration_ns ? i : most;
+	explain_choose(ex, most);
+}
+
+void explain_text(struct explain *ex)
+{
+	put_said(ex);
+	choose_slowest(ex);
+	if (ex->view->has_trees)
+		put_tree(ex);
+}
+
+/* The same as a page's part: the text, and a tree that opens. */
+void explain_page_part(struct explain *ex)
+{
+	struct strbuf *page = ex->out;
+	struct strbuf text = { 0 };
+
+	ex->out = &text;
+	put_said(ex);
+	choose_slowest(ex);
+	put_tree_title(ex, "highlighted");
+	slowpage_text(page, (struct text){ text.ptr, text.len });
+	slowpage_tree(page, slowcalls_tree(ex->sc, ex->causes->start));
+	page->failed |= text.failed;
+	ex->out = page;
+	strbuf_release(&text);
+}
+
+/* The kernel's counters that went up meanwhile. They do not tell whose calls became slow. */
+void explain_text_counted(const struct netstat *counted, struct strbuf *out)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
+		if (!counted->values[i] || netstat_is_usual(i))
+			continue;
+		if (!has_any) {
+			strbuf_str(out, "\nCounted meanwhile for ");
+			netstat_put_whose(out, counted);
+		}
+		strbuf_str(out, has_any ? ", " : ": ");
+		netstat_put(out, counted, i);
+		has_any = true;
+	}
+	strbuf_str(out, has_any ? ".\n" : "");
+	if (counted->throttled_us) {
+		strbuf_str(out, has_any ? "" : "\n");
+		strbuf_str(out, "Meanwhile the cgroup, or one above it, waited for its cpu.max ");
+		span_put(out, (int64_t)(counted->throttled_us * 1000));
+		strbuf_printf(out, " in all, in %" PRIu64 " %s.\n", counted->throttled_cnt,
+			      plural(counted->throttled_cnt, "period", "periods"));
+	}
+}
+
+static void put_left_by(const struct explain_view *view, enum leftout_limit limit,
+			struct strbuf *out)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < view->left_cnt; i++) {
+		const struct explain_left *left = &view->left[i];
+
+		if (leftout_first(left->limit) != limit)
+			continue;
+		if (!cnt)
+			strbuf_printf(out,
+				      "\nLeft out during the trace, to stay below %s %" PRIu64 ": ",
+				      leftout_option(limit), left->max);
+		if (++cnt > LEFTOUT_NAME_MAX)
+			continue;
+		strbuf_str(out, cnt > 1 ? ", " : "");
+		clean_add(out, left->func.ptr, left->func.len, CLEAN_WORD);
+	}
+	if (cnt > LEFTOUT_NAME_MAX)
+		strbuf_printf(out, " and %zu more", cnt - LEFTOUT_NAME_MAX);
+	if (cnt)
+		strbuf_str(
+			out,
+			". From then on their time counts as that of their callers: a cause may be hidden there.\n");
+}
+
+/* A cause may be in what was not traced until the end. */
+void explain_text_left(const struct explain_view *view, struct strbuf *out)
+{
+	put_left_by(view, LEFTOUT_OVERHEAD, out);
+	put_left_by(view, LEFTOUT_EVENTS, out);
+}
+
+void explain_text_hanging(const struct slowcalls *sc, const struct explain_view *view,
+			  struct strbuf *out)
+{
+	const struct startfunc *start;
+
+	for (uint32_t i = 0; (start = explain_hanging(sc, view, &i));) {
+		const struct text name = slowcalls_name(sc, start->func);
+
+		strbuf_printf(out, "%sA call of ", out->len ? "\n" : "");
+		put_word(out, name);
+		strbuf_str(out, " had not returned at the end, after ");
+		put_open(out, start->open_ns);
+		if (start->open_in_ns) {
+			strbuf_str(out, ", the last ");
+			put_open(out, start->open_in_ns);
+			strbuf_str(out, " without a traced call in ");
+			put_word(out, slowcalls_name(sc, start->open_in));
+		}
+		strbuf_str(out, ": report --slower-than shows it.\n");
+	}
+}
+
+/* Of a flight recorder's file. */
+void explain_text_others(struct strbuf *out, uint32_t cnt)
+{
+	strbuf_printf(
+		out,
+		"\nSlow calls of %" PRIu32
+		" other start %s are in the file, too: --rows N explains more, -G FUNC one.\n",
+		cnt, plural(cnt, "function", "functions"));
+}
