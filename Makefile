@@ -231,9 +231,9 @@ test-matrix:
 test-kernels:
 	$(Q)tests/deps
 	$(Q)tests/vm/deps build
-	$(Q)tests/vm/build 7-lazystatic 6.12-debug 7-debug
+	$(Q)tests/vm/build 7-lazystatic 7-os 6.12-debug 7-debug
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all test-programs
-	$(Q)OUTPUT=$(OUTPUT) tests/live/run -l 7-lazystatic 6.12-debug 7-debug
+	$(Q)OUTPUT=$(OUTPUT) tests/live/run -l 7-lazystatic 7-os 6.12-debug 7-debug
 
 # On guests of arm64, which the emulator runs: all tests on the newest kernel, a few on the others.
 .PHONY: test-arm64

@@ -452,9 +452,8 @@ TEST(detaching_is_forecast_by_attaching)
 	      (waits->detach_us - waits->wait_us) * 500ull);
 }
 
-static int check_kernel_with(const char *symbols, bool has_guard)
+static int check_kernel(const char *symbols, const struct kernel_ids with)
 {
-	const struct kernel_ids with = { .template_func = 1, .has_guard = has_guard };
 	struct ksyms *ks;
 	int err;
 
@@ -462,6 +461,12 @@ static int check_kernel_with(const char *symbols, bool has_guard)
 	err = attach_plan_check_kernel(ks, &with);
 	ksyms_free(ks);
 	return err;
+}
+
+static int check_kernel_with(const char *symbols, bool has_guard)
+{
+	return check_kernel(symbols,
+			    (struct kernel_ids){ .template_func = 1, .has_guard = has_guard });
 }
 
 /* WSL2's kernel is built so. Symbols that cannot be read say nothing. */
@@ -482,3 +487,20 @@ TEST_ONE(a_kernel_that_frees_trampolines_in_use_is_refused,
 				  "ffffffff81100000 T tcp_v4_rcv\n",
 				  false)),
 	 CHECK(!check_kernel_with("0000000000000000 A fixed_percpu_data\n", false)));
+
+/* 7.2 built with -Os. Before 6.19, functions at odd addresses are called like any other. */
+TEST(a_kernel_that_jumps_to_odd_functions_is_refused)
+{
+	static const char *const odd = "ffffffff81000000 T register_ftrace_function\n"
+				       "ffffffff81100000 T tcp_v4_rcv\n"
+				       "ffffffff8126127f T ftrace_graph_func\n";
+	static const char *const even = "ffffffff81000000 T register_ftrace_function\n"
+					"ffffffff81100000 T tcp_v4_rcv\n"
+					"ffffffff81261280 T ftrace_graph_func\n";
+	struct kernel_ids ids = { .template_func = 1, .has_guard = true, .jumps_if_odd = true };
+
+	CHECK(check_kernel(odd, ids) == -EOPNOTSUPP);
+	CHECK(!check_kernel(even, ids));
+	ids.jumps_if_odd = false;
+	CHECK(!check_kernel(odd, ids));
+}

@@ -113,6 +113,19 @@ TEST(members_of_a_struct)
 	CHECK(kbtf_struct_bytes(kb, "meta") == 64 && !kbtf_struct_bytes(kb, "f"));
 }
 
+TEST(enumerators_of_an_enum)
+{
+	btf__add_enum(btf, "poke", 4);
+	btf__add_enum_value(btf, "POKE_NOP", 0);
+	btf__add_enum_value(btf, "POKE_CALL", 1);
+	btf__add_enum(btf, "other", 4);
+	btf__add_enum_value(btf, "OTHER", 0);
+	kbtf_of(btf);
+	CHECK(kbtf_has_enumerator(kb, "poke", "POKE_CALL"));
+	CHECK(!kbtf_has_enumerator(kb, "poke", "OTHER"));
+	CHECK(!kbtf_has_enumerator(kb, "none", "POKE_CALL"));
+}
+
 static void func_add(const char *name, int ret, int first_arg, int second_arg)
 {
 	int proto = btf__add_func_proto(btf, ret);

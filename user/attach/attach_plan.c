@@ -10,6 +10,7 @@
 #include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "kernel/ktext.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
@@ -45,6 +46,7 @@ struct kernel_ids kernel_ids_find(const struct kbtf *kb)
 		.has_guard = preemption_has_guard(kb),
 		.has_return_hooks = kbtf_struct_member(kb, "fprobe", "rethook", &member),
 		.counts_missed = kbtf_has_nested(kb, "bpf_link_info", "kprobe_multi", "missed"),
+		.jumps_if_odd = kbtf_has_enumerator(kb, "bpf_text_poke_type", "BPF_MOD_NOP"),
 	};
 
 	ids.preempt_var = kbtf_preempt_var(kb, &ids.preempt_var_offset);
@@ -444,20 +446,54 @@ static bool frees_trampolines_in_use(const struct ksyms *ks, bool has_guard)
 	       !ksyms_count(ks, "__bpf_tramp_image_put_rcu");
 }
 
+/*
+ * Since DYNAMIC_FTRACE_WITH_JMP (6.19) the lowest bit of an address tells ftrace to jump there. A kernel built with -Os has functions
+ * at odd addresses, its own among them, and dies when it jumps to the byte before one that it should call. Any tracer can meet
+ * this: seen on 7.2 by kprobe.session, kprobe.multi, and an event of its fprobes after function_graph.
+ */
+static bool jumps_to_what_it_calls(const struct ksyms *ks, bool jumps_if_odd)
+{
+	static const char *const called[] = { "ftrace_graph_func", "fprobe_ftrace_entry",
+					      "arch_ftrace_ops_list_func", "ftrace_ops_assist_func",
+					      "call_direct_funcs" };
+
+	for (size_t i = 0; jumps_if_odd && i < ARRAY_SIZE(called); i++) {
+		if (ksyms_addr(ks, called[i]) & 1)
+			return true;
+	}
+	return false;
+}
+
+const struct kernel_fault *attach_plan_fault(const struct ksyms *ks, const struct kernel_ids *ids)
+{
+	static const struct kernel_fault no_ftrace = {
+		"this kernel has no function tracing: it was built without CONFIG_FUNCTION_TRACER",
+		"boot a kernel that has it, as those of all large distributions do",
+	};
+	static const struct kernel_fault frees = {
+		"this kernel may crash when a program is attached or detached: it frees trampolines in use",
+		"boot 5.10.27 or later, which contains e21d2b92354b",
+	};
+	static const struct kernel_fault jumps = {
+		"this kernel may crash when functions are traced: built for size, its ftrace jumps into functions at odd addresses",
+		"boot a kernel without CONFIG_CC_OPTIMIZE_FOR_SIZE, as those of all large distributions are",
+	};
+
+	if (lacks_function_tracing(ks))
+		return &no_ftrace;
+	if (frees_trampolines_in_use(ks, ids->has_guard))
+		return &frees;
+	return jumps_to_what_it_calls(ks, ids->jumps_if_odd) ? &jumps : NULL;
+}
+
 int attach_plan_check_kernel(const struct ksyms *ks, const struct kernel_ids *ids)
 {
+	const struct kernel_fault *fault = attach_plan_fault(ks, ids);
 	const char *since = arch_host()->trampolines_since;
 
-	if (lacks_function_tracing(ks)) {
-		log_error(
-			"this kernel has no function tracing: it was built without CONFIG_FUNCTION_TRACER");
-		log_hint("boot a kernel that has it, as those of all large distributions do");
-		return -EOPNOTSUPP;
-	}
-	if (frees_trampolines_in_use(ks, ids->has_guard)) {
-		log_error(
-			"this kernel may crash when a program is attached or detached: it frees trampolines in use");
-		log_hint("boot 5.10.27 or later, which contains e21d2b92354b");
+	if (fault) {
+		log_error("%s", fault->what);
+		log_hint("%s", fault->hint);
 		return -EOPNOTSUPP;
 	}
 	if (!since || probe_trampolines(ids->template_func))

@@ -60,6 +60,7 @@ struct kernel_ids {
 	 */
 	bool has_return_hooks;
 	bool counts_missed; /* ... and count skipped calls: e2b2cd592adc (6.7) */
+	bool jumps_if_odd; /* ftrace jumps to what has an odd address, instead of calling it: 6.19 */
 };
 
 /* kernel_ids_find - look up all of them in @kb. */
@@ -104,6 +105,15 @@ struct attach_plan {
 	bool members_by_pair;    /* functions with members go to @fallback for the same reason */
 	bool starts_by_pair; /* start functions go to @fallback: @mode's programs cannot have the filter */
 };
+
+/* Why nothing is attached on a kernel, and what to do. */
+struct kernel_fault {
+	const char *what;
+	const char *hint;
+};
+
+/* attach_plan_fault - what keeps netfgraph from attaching on the kernel with these symbols; NULL: nothing that they tell. */
+const struct kernel_fault *attach_plan_fault(const struct ksyms *ks, const struct kernel_ids *ids);
 
 /*
  * attach_plan_check_kernel - check that this kernel can attach programs to functions without crashing. On arm64 this

@@ -43,7 +43,7 @@ struct kbtf {
 	size_t func_cnt;
 	size_t func_cap;
 	struct hash by_name; /* of funcs */
-	struct hash named;   /* ids of vmlinux's structs, variables and types of tracepoints */
+	struct hash named; /* ids of vmlinux's structs, enums, variables and types of tracepoints */
 };
 
 /* The type's name; "" if it has none, or if a damaged BTF points beyond its strings. */
@@ -178,7 +178,7 @@ static bool kbtf_is_asked_for(const struct btf_type *type, const char *name)
 {
 	if (btf_is_typedef(type))
 		return !strncmp(name, TRACEPOINT_PREFIX, strlen(TRACEPOINT_PREFIX));
-	return *name && (btf_is_struct(type) || btf_is_var(type));
+	return *name && (btf_is_struct(type) || btf_is_var(type) || btf_is_enum(type));
 }
 
 /* Index the names of vmlinux, whose types are all scanned once. */
@@ -532,6 +532,18 @@ uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name)
 	uint32_t id = kbtf_struct_id(kb, name);
 
 	return id ? btf__type_by_id(kb->base, id)->size : 0;
+}
+
+bool kbtf_has_enumerator(const struct kbtf *kb, const char *name, const char *enumerator)
+{
+	const uint32_t id = kbtf_id(kb, name, BTF_KIND_ENUM);
+	const struct btf_type *type = id ? btf__type_by_id(kb->base, id) : NULL;
+
+	for (uint16_t i = 0; type && i < btf_vlen(type); i++) {
+		if (!strcmp(btf__name_by_offset(kb->base, btf_enum(type)[i].name_off), enumerator))
+			return true;
+	}
+	return false;
 }
 
 uint32_t kbtf_tracepoint_id(const struct kbtf *kb, const char *name)

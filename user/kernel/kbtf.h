@@ -120,6 +120,9 @@ uint32_t kbtf_var_id(const struct kbtf *kb, const char *name);
 /* kbtf_struct_bytes - the size of vmlinux's struct @name; 0 if there is none. */
 uint32_t kbtf_struct_bytes(const struct kbtf *kb, const char *name);
 
+/* kbtf_has_enumerator - whether vmlinux's enum @name has a value of that name. */
+bool kbtf_has_enumerator(const struct kbtf *kb, const char *name, const char *enumerator);
+
 /* kbtf_func_id - the id of vmlinux's function @name; 0 if there is none. */
 uint32_t kbtf_func_id(const struct kbtf *kb, const char *name);
 

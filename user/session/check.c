@@ -271,6 +271,18 @@ static void preemption_check(struct check_row *row, enum preemption preemption, 
 		no(row, "tasks are preempted inside fentry programs: calls may be missed");
 }
 
+/* A kernel may crash when programs are attached, although it loads them. */
+static void fault_check(struct check_row *rows, const struct kbtf *kb, const struct ksyms *ks)
+{
+	const struct kernel_ids ids = kernel_ids_find(kb);
+	const struct kernel_fault *fault = attach_plan_fault(ks, &ids);
+
+	if (!fault)
+		return;
+	no(&rows[CHECK_FENTRY], "%s", fault->what);
+	no(&rows[CHECK_FEXIT], "%s", fault->what);
+}
+
 static void symbols_check(struct check_row *rows, const struct kbtf *kb)
 {
 	enum preemption preemption = PREEMPTION_UNKNOWN;
@@ -281,8 +293,10 @@ static void symbols_check(struct check_row *rows, const struct kbtf *kb)
 
 	if (!err) {
 		addr = ksyms_addr(ks, PROBE_FUNC);
-		if (kb)
+		if (kb) {
 			preemption = preemption_of(kb, ks);
+			fault_check(rows, kb, ks);
+		}
 		ksyms_free(ks);
 	}
 	preemption_check(&rows[CHECK_NO_PREEMPTION], preemption,
