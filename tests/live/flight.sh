@@ -320,7 +320,7 @@ test_explained()
 	cat out
 	expect_line '^1 of [0-9]+ calls of __sys_recvfrom was slow: 7[0-9]{2}\.[0-9]+ ms instead of ' out
 	sed -n '/ %  /{p;q}' out >first
-	expect_line ' (9[0-9]|100)\.[0-9] %  asleep in [a-z_]+ \(state S\), woken by server, in its softirq, from tcp_[a-z_]+.*; server meanwhile was asleep in hrtimer_nanosleep \(state S\)' first
+	expect_line ' (9[0-9]|100)\.[0-9] %  asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from tcp_[a-z_]+.*; server-[0-9]+ meanwhile was asleep in hrtimer_nanosleep \(state S\)' first
 	expect_no_line '^Not known: sleeps' out
 }
 
