@@ -58,14 +58,22 @@ true_net()
 	shift
 	workload "$work" 40 >/dev/null # what is done once is in no trace
 	near=''
+	by=''
 	! is_one_by_one || near='--callee-depth 3'
 	for func in "$@"; do
 		most=5
-		[ "$func" != __sys_recvfrom ] || most=10 # of a microsecond
+		graph_most=5
+		[ "$func" != __sys_recvfrom ] || most=10 graph_most=10 # of a microsecond
 		case $(uname -r) in
-		6.*) most=20 ;; # the measured cost is a hundredth too high there: 2.4 us of 13.9 us with 190 calls
+		6.1.*) most=20 graph_most=20 ;;
+		6.*)
+			# pairs, which one function would get, look at each softirq: 200 instructions inside the call
+			by='--attach kprobe'
+			graph_most=10 # the measured cost is within a hundredth; a call of 5 us has 70 others inside it
+			;;
 		esac
-		alone=$(measured "$work" "$func" -T "$func") || fail "$alone"
+		# shellcheck disable=SC2086
+		alone=$(measured "$work" "$func" $by -T "$func") || fail "$alone"
 		truth=$(echo "$alone" | cut -d ' ' -f 2)
 		got=$(measured "$work" "$func" -T "+$func") || fail "$got"
 		# shellcheck disable=SC2086
@@ -73,11 +81,11 @@ true_net()
 		# shellcheck disable=SC2086
 		got=$(measured "$work" "$func" -G "$func" $near) || fail "$got"
 		# shellcheck disable=SC2086
-		near "$func" 'with -G' "$truth" $got "$most"
+		near "$func" 'with -G' "$truth" $got "$graph_most"
 		! is_one_by_one || continue
 		got=$(measured "$work" "$func" -G "$func" --all) || fail "$got"
 		# shellcheck disable=SC2086
-		near "$func" 'with --all' "$truth" $got $((2 * most))
+		near "$func" 'with --all' "$truth" $got $((2 * graph_most))
 	done
 }
 
