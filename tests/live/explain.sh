@@ -191,7 +191,7 @@ test_network()
 	expect_first 'asleep in [a-z_]+ \(state S\), woken by a softirq( \(while [^)]+ ran\))? from tcp_[a-z_]+'
 	# a timer's softirq: nobody has done it
 	expect 0 json netfgraph explain --comm workload --slower-than 60ms --json rec -o out 2>err
-	expect_line '"causes":\[\{"kind":"asleep",[^[]*"details":\[\{"excess_ns":[0-9]+,"waker":"softirq","waker_comm":[^,]+,"from":"tcp_[a-z_]+","waker_did":null\}' out
+	expect_line '"causes":\[\{"kind":"asleep",[^[]*"details":\[\{"excess_ns":[0-9]+,"waker":"softirq","waker_comm":[^,]+,"waker_tid":[^,]+,"tasks":[0-9]+,"from":"tcp_[a-z_]+","waker_did":null\}' out
 }
 
 # More work in the kernel: what is called more often, and how often.
@@ -216,7 +216,7 @@ test_even()
 	HOW=timer record_of hrtimer_nanosleep workload uneven 40
 	explain_client --slower-than 45ms
 	expect_first 'running or asleep in hrtimer_nanosleep'
-	expect_line '^Not known: sleeps; netfgraph record --graph-opts sleep keeps them\.$' out
+	expect_line '^Not known: sleeps; netfgraph record -G hrtimer_nanosleep --graph-opts sleep -o FILE keeps them\.$' out
 }
 
 # Without a file: what is traced meanwhile, with sleeps; --slower-than chooses among all calls.
