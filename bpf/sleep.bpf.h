@@ -61,10 +61,12 @@ struct {
 	__uint(value_size, 8);
 } task_asleep SEC(".maps");
 
-/* A time that a waker had no processor. */
+/* A time that a waker had no processor, or several preemptions and what it ran in between. */
 struct off {
 	__u64 begin_ns;
-	__u64 end_ns; /* 0: not yet */
+	__u64 left_ns; /* of the last of them */
+	__u64 end_ns;  /* 0: not yet */
+	__u64 ran_ns;  /* in between */
 	__u64 in;
 	__u64 state;     /* 0: preempted */
 	__u64 delay_ns;  /* the task's time on run queues until then, in all, */
@@ -314,6 +316,23 @@ static __always_inline bool is_followed(struct waker *waker, __u64 born_ns, __u6
 	       (!waker->off_cnt || off_at(waker, waker->off_cnt - 1)->end_ns);
 }
 
+/*
+ * A waker is preempted as often as others want its processor. Where it would take the place of an older time, a preemption after another
+ * is counted as one with it.
+ */
+static __always_inline bool is_preempted_again(struct waker *waker, __u64 now_ns)
+{
+	struct off *off = off_at(waker, waker->off_cnt - 1);
+
+	if (waker->off_cnt < OFF_CNT || off->state)
+		return false;
+	off->ran_ns += now_ns - off->end_ns;
+	off->left_ns = now_ns;
+	off->end_ns = 0;
+	__sync_fetch_and_add(&cpu_wait_cnt, 1);
+	return true;
+}
+
 /* At sched_switch: a waker leaves. */
 static __noinline int waker_leaves(__u64 *ctx)
 {
@@ -324,6 +343,7 @@ static __noinline int waker_leaves(__u64 *ctx)
 	struct waker *waker = bpf_map_lookup_elem(&wakers, &tid);
 	__u8 *byte = asleep_byte(tid);
 	struct off *off;
+	__u64 state;
 
 	if (!waker || waker->born_ns != prev->start_time) {
 		if (byte)
@@ -335,14 +355,19 @@ static __noinline int waker_leaves(__u64 *ctx)
 		waker->fault_cnt = fault_cnt;
 		waker->off_cnt = 0;
 	}
+	state = (__u8)ctx[0] ? 0 : task_state(prev);
+	if (!state && is_preempted_again(waker, now_ns)) {
+		waker->switch_cnt = switch_cnt_of(prev);
+		return 0;
+	}
 	off = off_at(waker, waker->off_cnt);
 	if (waker->off_cnt >= OFF_CNT) {
 		waker->known_ns = off->end_ns;
 		waker->fault_cnt = off->fault_cnt;
 	}
-	off->begin_ns = now_ns;
-	off->end_ns = 0;
-	off->state = (__u8)ctx[0] ? 0 : task_state(prev);
+	off->begin_ns = off->left_ns = now_ns;
+	off->end_ns = off->ran_ns = 0;
+	off->state = state;
 	off->in = off->state ? place_above(ctx) : 0;
 	if (bpf_core_field_exists(prev->sched_info.run_delay))
 		off->delay_ns = prev->sched_info.run_delay;
@@ -374,7 +399,7 @@ static __noinline int waker_comes(const struct task_struct *prev, const struct t
 		off->ran[2] = prev->pid;
 		bpf_get_current_comm(off->ran, 2 * sizeof(off->ran[0]));
 	} else {
-		put_longest(off->ran, off->begin_ns);
+		put_longest(off->ran, off->left_ns);
 		__sync_fetch_and_add(&cpu_wait_cnt, -1);
 	}
 	return 0;
@@ -439,12 +464,12 @@ static __noinline int begin_waker(__u32 tid, __u64 born_ns, __u64 switch_cnt, __
 	return 0;
 }
 
-/* Add what a waker did off the processor after @since_ns. @delay_ns: its time on run queues when it next left, or now. */
+/* Add what a waker did off the processor after @since_ns, which is not among preemptions that are counted as one. @delay_ns: its time on run queues when it next left, or now. */
 static __always_inline void add_off(struct doings *did, const struct off *off, __u64 since_ns,
 				    __u64 delay_ns)
 {
 	const __u64 begin_ns = off->begin_ns > since_ns ? off->begin_ns : since_ns;
-	const __u64 off_ns = off->end_ns - begin_ns;
+	const __u64 off_ns = off->end_ns - begin_ns - off->ran_ns;
 	__u64 queued_ns = delay_ns - off->delay_ns;
 
 	if (!off->state || queued_ns > off_ns)
@@ -491,6 +516,8 @@ static __noinline int look_at_waker(struct sleep *sleep)
 		before_cnt = off->fault_cnt;
 		if (off->end_ns <= sleep->out_ns)
 			break;
+		if (off->begin_ns < sleep->out_ns && off->ran_ns)
+			return 0; /* how much of it was before is not known */
 		add_off(&sleep->did, off, sleep->out_ns, delay_ns);
 		delay_ns = off->delay_ns;
 		if (off->begin_ns <= sleep->out_ns)

@@ -156,6 +156,21 @@ test_disk()
 	DISK=/dev/vda did fsync 'was asleep in [a-z_]+ \(state D\) ([5-9][0-9]|100) %(, |;|$)' '"func":"[a-z_]+","state":"D","ns":'
 }
 
+# A server that computes while others want its CPU now and then is preempted again and again; what it did is known nevertheless.
+test_preempted()
+{
+	for cpu in 0 1; do
+		taskset -c $cpu sh -c 'while :; do usleep 2000; done' &
+	done
+	HOW=burns expect 0 record netfgraph record -G __sys_recvfrom --callee-depth 1 --graph-opts sleep -o rec -- workload uneven 60 >said 2>err
+	kill %1 %2
+	cat said err
+	explain_client --slower-than 45ms
+	expect_first 'asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from .*; server-[0-9]+ meanwhile .*'
+	expect_line 'server-[0-9]+ meanwhile (.* )?ran [3-9][0-9] %' first
+	expect_no_line 'not known' first
+}
+
 test_kept()
 {
 	did kept 'waited for a CPU that helper-[0-9]+ had ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
@@ -289,4 +304,4 @@ test_flood()
 	expect_first '(in interrupts: [a-z_]+|preempted by [^;]*ksoftirqd/0)'
 }
 
-run_tests server asleep application tree burns faults locked stopped disk kept timer live counted -- hog network many even flood
+run_tests server asleep application tree burns faults locked stopped disk preempted kept timer live counted -- hog network many even flood
