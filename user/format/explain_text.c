@@ -217,24 +217,27 @@ static void put_did(struct explain *ex, const struct dids *dids, const struct di
 			      plural(fault_cnt, "fault", "faults"));
 }
 
-/* The longest, and what the others are together. */
-static void put_dids(struct explain *ex, const struct dids *dids)
+/* The longest, what the others are together, and how much of @slept_ns is not known. */
+static void put_dids(struct explain *ex, const struct dids *dids, int64_t slept_ns)
 {
-	unsigned int percents[DIDS_SHOWN_MAX + 1];
-	int64_t parts[DIDS_SHOWN_MAX + 1];
+	const bool is_part = (double)dids->known_ns < 0.95 * (double)slept_ns;
+	const int64_t all_ns = is_part ? slept_ns : dids->known_ns;
+	unsigned int percents[DIDS_SHOWN_MAX + 2];
+	int64_t parts[DIDS_SHOWN_MAX + 2];
 	bool has_rest;
 	size_t cnt = 0;
 
 	for (; cnt < dids->cnt && cnt < DIDS_SHOWN_MAX; cnt++) {
 		parts[cnt] = dids->items[cnt].ns;
-		if (cnt && parts[cnt] < dids->known_ns / 100)
+		if (cnt && parts[cnt] < all_ns / 100)
 			break;
 	}
 	parts[cnt] = 0;
 	for (size_t i = cnt; i < dids->cnt; i++)
 		sum_add(&parts[cnt], dids->items[i].ns);
-	has_rest = parts[cnt] > dids->known_ns / 100;
-	percents_make(percents, parts, cnt + has_rest, dids->known_ns);
+	has_rest = parts[cnt] > all_ns / 100;
+	parts[cnt + has_rest] = slept_ns - dids->known_ns;
+	percents_make(percents, parts, cnt + has_rest + is_part, all_ns);
 	for (size_t i = 0; i < cnt; i++) {
 		strbuf_str(ex->out, i ? ", " : "");
 		put_did(ex, dids, &dids->items[i], percents[i]);
@@ -242,6 +245,8 @@ static void put_dids(struct explain *ex, const struct dids *dids)
 	if (has_rest)
 		strbuf_printf(ex->out, ", %zu smaller %s %u %%", dids->cnt - cnt,
 			      plural(dids->cnt - cnt, "part", "parts"), percents[cnt]);
+	if (is_part)
+		strbuf_printf(ex->out, ", what else is not known %u %%", percents[cnt + has_rest]);
 }
 
 /* "; server meanwhile was asleep in hrtimer_nanosleep (state S) 96 %, ran 3 %", once for each waker of the first @cnt details. */
@@ -261,15 +266,13 @@ static void put_doings(struct explain *ex, const struct cause *cause, uint32_t c
 			continue;
 		slept_ns = dids_make(ex, &dids, cause, task);
 		/* details are named from a twentieth of the cause on */
-		if (slept_ns >= cause->sums.slow_ns / 20 && dids.known_ns > 0) {
-			strbuf_str(ex->out, "; ");
+		if (slept_ns > 0 && slept_ns >= cause->sums.slow_ns / 20) {
+			strbuf_str(ex->out, dids.known_ns > 0 ? "; " : "; what ");
 			put_task(ex, task->comm, task->tid, task_cnt);
-			strbuf_str(ex->out, " meanwhile ");
-			put_dids(ex, &dids);
-			if ((double)dids.known_ns < 0.95 * (double)slept_ns) {
-				strbuf_printf(ex->out, ", known of %.0f %% of the time",
-					      100.0 * (double)dids.known_ns / (double)slept_ns);
-			}
+			strbuf_str(ex->out, dids.known_ns > 0 ? " meanwhile "
+							      : " did meanwhile is not known");
+			if (dids.known_ns > 0)
+				put_dids(ex, &dids, slept_ns);
 		}
 		free(dids.items);
 	}

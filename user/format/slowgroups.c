@@ -162,6 +162,12 @@ static bool has_gap_below(const struct ranks *ranks, size_t at)
 	       ranks->calls[at]->duration_ns >= CAUSES_WIDE * ranks->calls[at - 1]->duration_ns;
 }
 
+/* Whether those from @at on are so much longer than all others that these have a cause of their own, even without a gap below them. */
+static bool is_far_below(const struct ranks *ranks, size_t at)
+{
+	return ranks->calls[at]->duration_ns >= CAUSES_APART * ranks->calls[at - 1]->duration_ns;
+}
+
 /* ---- groups ---- */
 
 /* Ranges of the calls by duration: the first one has the longest. */
@@ -211,7 +217,7 @@ static void ranges_add_shorter(struct ranges *ranges, const struct ranks *ranks,
 			return;
 		ranks_choose(&below, usual_ns, slow_at, taken_cnt < most ? most - taken_cnt : 1);
 		below_ns = calls_excess(ranks->calls + slow_at, below.cnt - slow_at, usual_ns);
-		if (!has_gap_below(ranks, below.other_cnt) ||
+		if (!(has_gap_below(ranks, below.other_cnt) || is_far_below(ranks, below.cnt)) ||
 		    ranks_sum(&below, usual_ns) < below_ns / 2 ||
 		    !is_group(ranks, below.other_cnt, below.cnt, usual_ns, all_ns))
 			return;

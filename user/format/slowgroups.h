@@ -20,7 +20,7 @@
  * that have CAUSES_MOST of a hundred of it.
  *
  * If a gap of CAUSES_WIDE is below these, the calls below it that took over four times the median, too, are a group of their own if
- * the same rule finds such a gap below them and half of what is longer above it, and they have a CAUSES_SHAREth of all that is longer, or are more calls than those above them, and each longer by a
+ * the same rule finds such a gap below them, or the gap above is of CAUSES_APART, and half of what is longer above their end, and they have a CAUSES_SHAREth of all that is longer, or are more calls than those above them, and each longer by a
  * CAUSES_HUNDREDTH of what those are. A group is parted where neighbours are CAUSES_WIDE times apart, if most calls on both sides
  * have another largest part; where they only run in other functions, or a side has one or two calls, CAUSES_APART times. Calls in
  * which the whole host stood still for half of what they took longer are apart from all others.
