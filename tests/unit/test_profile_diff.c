@@ -143,6 +143,15 @@ TEST(what_is_beyond_the_usual_change_is_named)
 	text = text_of(&diff);
 	CHECK(strstr(text, " by -50.0 to -50.0 %; beyond that: f5 (5 calls for 20)\n"));
 	free(text);
+	/* a sleep takes as long on a faster host */
+	finish_sides(&diff, ten_functions(1500, 1500, 20), ten_functions(1000, 1490, 20));
+	text = text_of(&diff);
+	CHECK(strstr(text, " by -33.3 to -33.3 %; beyond that: nothing\n"));
+	free(text);
+	finish_sides(&diff, ten_functions(1500, 1500, 20), ten_functions(1000, 2500, 20));
+	text = text_of(&diff);
+	CHECK(strstr(text, "; beyond that: f3 (P50 +66.7 %)\n"));
+	free(text);
 	make_sides(&diff); /* too few functions and calls */
 	text = text_of(&diff);
 	CHECK(!strstr(text, "# usual"));

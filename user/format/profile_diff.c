@@ -595,6 +595,13 @@ static bool is_unusual(const struct usual *usual, double change)
 	return change < usual->low - off || change > usual->high + off;
 }
 
+/* Whether it changed less than nearly all others did: these have what is new, such as a busier host. */
+static bool is_less_changed(const struct usual *usual, double change)
+{
+	return (usual->low > 0 && change >= 0 && change < usual->low) ||
+	       (usual->high < 0 && change <= 0 && change > usual->high);
+}
+
 /* @a, @b: the number of each side, A's already by the usual factor. */
 static bool is_much(const struct diff_rows *rows, const struct func_pair *pair, bool is_cnt,
 		    double a, double b)
@@ -640,6 +647,7 @@ static bool is_beyond(const struct diff_rows *rows, const struct usual *usual,
 	double change;
 
 	return usual->func_cnt && change_of(pair, is_cnt, &change) && is_unusual(usual, change) &&
+	       !(!is_cnt && is_less_changed(usual, change)) &&
 	       (is_much(rows, pair, is_cnt, a, b) || is_clear(pair, is_cnt, a, b, factor));
 }
 
