@@ -213,6 +213,17 @@ TEST(a_drop_counts_once_though_functions_pass_its_reason_on)
 		  ",,,UDP_CSUM,,kfree_skb_reason,,1,100,100,100,100,100,\n");
 }
 
+/* A packet that was used is released with a reason, too. */
+TEST(what_releases_a_packet_has_not_dropped_it)
+{
+	begin(ROWKEY_REASON, 100);
+	feed(ROW_LEAF, 0, "skb_release_data", "skb=0x6, reason=2 [SKB_DROP_REASON_NOT_SPECIFIED]");
+	feed(ROW_LEAF, 0, "__kfree_skb", "skb=0x6, reason=2 [SKB_DROP_REASON_NOT_SPECIFIED]");
+	feed(ROW_LEAF, 0, "sk_skb_reason_drop", "skb=0x7, reason=3 [SKB_DROP_REASON_NO_SOCKET]");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,NO_SOCKET,,sk_skb_reason_drop,,1,100,100,100,100,100,\n");
+}
+
 TEST(a_list_is_freed_packet_by_packet)
 {
 	begin(ROWKEY_REASON, 100);

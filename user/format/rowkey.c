@@ -267,9 +267,21 @@ static bool is_drop(const struct row *row)
 	       value_named(row, row->kind == ROW_POINT ? "skbaddr" : "skb");
 }
 
+/* These have a reason, too, but also free what was used. */
+static bool only_releases(const struct row *row)
+{
+	static const char *const names[] = { "__kfree_skb", "skb_release_all", "skb_release_data" };
+
+	for (size_t i = 0; row->kind != ROW_POINT && i < ARRAY_SIZE(names); i++) {
+		if (text_equal(row->name, text_from(names[i])))
+			return true;
+	}
+	return false;
+}
+
 static bool take_drop(struct rowkey *key, const struct row *row)
 {
-	if (!reason_of(row, &key->parts[0]) && !is_drop(row))
+	if (only_releases(row) || (!reason_of(row, &key->parts[0]) && !is_drop(row)))
 		return false;
 	key->parts[1] = place_of(row);
 	key->frees_list = place_frees_list(key->parts[1]);
