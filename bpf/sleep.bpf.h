@@ -317,10 +317,10 @@ static __always_inline bool is_followed(struct waker *waker, __u64 born_ns, __u6
 }
 
 /*
- * A waker is preempted as often as others want its processor. Where it would take the place of an older time, a preemption after another
- * is counted as one with it.
+ * Count this preemption as one with the last, if that was one, too, and this would take the place of an older time: others may want the
+ * waker's processor again and again. Return: whether it was counted.
  */
-static __always_inline bool is_preempted_again(struct waker *waker, __u64 now_ns)
+static __always_inline bool join_preemptions(struct waker *waker, __u64 now_ns)
 {
 	struct off *off = off_at(waker, waker->off_cnt - 1);
 
@@ -356,7 +356,7 @@ static __noinline int waker_leaves(__u64 *ctx)
 		waker->off_cnt = 0;
 	}
 	state = (__u8)ctx[0] ? 0 : task_state(prev);
-	if (!state && is_preempted_again(waker, now_ns)) {
+	if (!state && join_preemptions(waker, now_ns)) {
 		waker->switch_cnt = switch_cnt_of(prev);
 		return 0;
 	}
@@ -464,7 +464,10 @@ static __noinline int begin_waker(__u32 tid, __u64 born_ns, __u64 switch_cnt, __
 	return 0;
 }
 
-/* Add what a waker did off the processor after @since_ns, which is not among preemptions that are counted as one. @delay_ns: its time on run queues when it next left, or now. */
+/*
+ * Add what a waker did off the processor after @since_ns. @off: of several preemptions only if all of them came after that.
+ * @delay_ns: its time on run queues when it next left, or now.
+ */
 static __always_inline void add_off(struct doings *did, const struct off *off, __u64 since_ns,
 				    __u64 delay_ns)
 {
