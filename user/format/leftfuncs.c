@@ -29,9 +29,7 @@ int leftfuncs_add(struct leftfuncs *lf, const struct leftout *lo, const struct f
 {
 	int err = 0;
 
-	/* those of the others were not called, or are still traced, now and then */
-	if (lo->limit != LEFTOUT_OVERHEAD && lo->limit != LEFTOUT_EVENTS &&
-	    lo->limit != LEFTOUT_NEIGHBOURS)
+	if (!leftout_hides_calls((enum leftout_limit)lo->limit))
 		return 0;
 	if (VEC_RESERVE(lf->funcs, lf->cap, lf->cnt + lo->func_cnt))
 		return -ENOMEM;

@@ -225,6 +225,15 @@ static struct text place_of(const struct row *row)
 	return row->caller ? place_in(row->caller->place) : (struct text){ 0 };
 }
 
+static bool is_one_of(struct text func, const char *const *names, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (text_equal(func, text_from(names[i])))
+			return true;
+	}
+	return false;
+}
+
 /* Queues drop packets into lists, which these free: the place is the queue. */
 static bool place_frees_list(struct text place)
 {
@@ -233,11 +242,7 @@ static bool place_frees_list(struct text place)
 	const char *plus = place.len ? memchr(place.ptr, '+', place.len) : NULL;
 	const struct text func = { place.ptr, plus ? (size_t)(plus - place.ptr) : place.len };
 
-	for (size_t i = 0; i < ARRAY_SIZE(funcs); i++) {
-		if (text_equal(func, text_from(funcs[i])))
-			return true;
-	}
-	return false;
+	return is_one_of(func, funcs, ARRAY_SIZE(funcs));
 }
 
 /* Others than queues free lists, too: the frames of a packet that was merged. */
@@ -272,11 +277,7 @@ static bool only_releases(const struct row *row)
 {
 	static const char *const names[] = { "__kfree_skb", "skb_release_all", "skb_release_data" };
 
-	for (size_t i = 0; row->kind != ROW_POINT && i < ARRAY_SIZE(names); i++) {
-		if (text_equal(row->name, text_from(names[i])))
-			return true;
-	}
-	return false;
+	return row->kind != ROW_POINT && is_one_of(row->name, names, ARRAY_SIZE(names));
 }
 
 static bool take_drop(struct rowkey *key, const struct row *row)

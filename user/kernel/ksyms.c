@@ -572,6 +572,11 @@ uint64_t ksyms_addr(const struct ksyms *ks, const char *name)
 	return first ? rec_at(ks, first->link)->addr : 0;
 }
 
+bool ksyms_has(void *ks, const char *name)
+{
+	return ksyms_addr(ks, name) != 0;
+}
+
 bool ksyms_is_tracer_entry(const struct ksyms *ks, uint64_t addr)
 {
 	static const char *const names[] = { "__fentry__", "ftrace_caller", "ftrace_regs_caller" };

@@ -49,6 +49,9 @@ const char *ksyms_suggest(const struct ksyms *ks, const char *name);
 /* ksyms_addr - the symbol's address; 0 if there is none or the kernel hides it. */
 uint64_t ksyms_addr(const struct ksyms *ks, const char *name);
 
+/* ksyms_has - whether the symbols @ks (struct ksyms) have an address for @name: for those who ask through a pointer. */
+bool ksyms_has(void *ks, const char *name);
+
 /*
  * ksyms_is_init - whether @name is __init code of the kernel or a module: its memory was freed.
  *

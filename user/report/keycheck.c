@@ -118,16 +118,11 @@ uint32_t keycheck_missing(const struct keycheck *check, const struct rowkeys *ke
 	return nr;
 }
 
-static bool has_symbol(void *ctx, const char *name)
-{
-	return ksyms_addr(ctx, name) != 0;
-}
-
 /* The function that frees what is dropped. */
 static const char *drop_func(const struct ksyms *ksyms)
 {
 	const struct trigger_cond drops = { .what = TRIGGER_DROPS };
-	const char *rule = trigger_wants(&drops, has_symbol, (void *)ksyms);
+	const char *rule = trigger_wants(&drops, ksyms_has, (void *)ksyms);
 
 	return rule ? rule + 1 : "kfree_skb"; /* the rule is for -T: +NAME */
 }

@@ -171,13 +171,10 @@ static void explain_take_row(struct sink *sink, struct row *row)
 		rowsink_fail(&se->rows, slowcalls_row(se->calls, row));
 }
 
-/* Functions that are left out by what was learned are none that were called. */
 static int explain_take_leftout(struct sink *sink, const struct leftout *lo)
 {
 	struct sink_explain *se = (struct sink_explain *)sink;
-	const bool is_limit =
-		leftout_first(lo->limit) == LEFTOUT_OVERHEAD || lo->limit == LEFTOUT_EVENTS;
-	const size_t cnt = is_limit ? lo->func_cnt : 0;
+	const size_t cnt = leftout_hides_calls(lo->limit) ? lo->func_cnt : 0;
 
 	if (VEC_RESERVE(se->left, se->left_cap, se->left_cnt + cnt) ||
 	    VEC_RESERVE(se->left_ids, se->left_id_cap, se->left_cnt + cnt))

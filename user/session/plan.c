@@ -119,11 +119,6 @@ static enum reach_width width(const struct opts *opts, bool takes_extras)
 	return takes_extras ? REACH_NET : REACH_PACKETS;
 }
 
-static bool kernel_has(void *ctx, const char *name)
-{
-	return ksyms_addr(ctx, name) != 0;
-}
-
 /* The rules of -T, and the functions that --when watches. */
 static const char **trace_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
 {
@@ -134,7 +129,7 @@ static const char **trace_rules(const struct opts *opts, const struct facts *fac
 	for (size_t i = 0; rules && i < opts->trace_funcs.cnt; i++)
 		rules[(*cnt)++] = opts->trace_funcs.items[i];
 	for (size_t i = 0; rules && i < when_cnt; i++) {
-		const char *rule = trigger_wants(&opts->when->conds[i], kernel_has, facts->ksyms);
+		const char *rule = trigger_wants(&opts->when->conds[i], ksyms_has, facts->ksyms);
 
 		if (rule)
 			rules[(*cnt)++] = rule;
@@ -154,7 +149,7 @@ static const char **start_rules(const struct opts *opts, const struct facts *fac
 	for (size_t i = 0; rules && i < when_cnt; i++) {
 		const struct trigger_cond *cond = &opts->when->conds[i];
 		const char *rule = cond->what == TRIGGER_DROPS
-					   ? trigger_wants(cond, kernel_has, facts->ksyms)
+					   ? trigger_wants(cond, ksyms_has, facts->ksyms)
 					   : NULL;
 
 		if (rule)

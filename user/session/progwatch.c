@@ -124,17 +124,6 @@ void progwatch_release(struct progwatch *pw)
 
 /* ---- programs that only we hold ---- */
 
-static bool is_listed(const struct str_list *rules, const struct kbtf_func *func)
-{
-	for (size_t i = 0; i < rules->cnt; i++) {
-		const char *rule = rules->items[i];
-
-		if (funcrule_text_matches(rule + (*rule == '+'), func->name, func->module))
-			return true;
-	}
-	return false;
-}
-
 /* A program that a recording does not have, because it is new. */
 static void note_missed(struct progwatch *pw, const struct bpfprog_held *held)
 {
@@ -143,8 +132,9 @@ static void note_missed(struct progwatch *pw, const struct bpfprog_held *held)
 	const struct kbtf_func func = { .name = held->name, .module = module };
 
 	snprintf(module, sizeof(module), BPFPROG_MODULE ":%u", held->prog_id);
-	if (bpfprog_owner(held->type) == KBTF_KERNEL || !is_listed(&opts->trace_funcs, &func) ||
-	    is_listed(&opts->notrace_funcs, &func))
+	if (bpfprog_owner(held->type) == KBTF_KERNEL ||
+	    !funcrule_list_matches(&opts->trace_funcs, true, func.name, func.module) ||
+	    funcrule_list_matches(&opts->notrace_funcs, true, func.name, func.module))
 		return;
 	if (pw->missed_cnt++ < MISSED_MAX)
 		strbuf_printf(&pw->missed, "%s'%s' [%s]", pw->missed_cnt > 1 ? ", " : "",

@@ -164,6 +164,11 @@ enum leftout_limit leftout_first(enum leftout_limit limit)
 	return limit == LEFTOUT_NEIGHBOURS ? LEFTOUT_OVERHEAD : limit;
 }
 
+bool leftout_hides_calls(enum leftout_limit limit)
+{
+	return leftout_first(limit) == LEFTOUT_OVERHEAD || limit == LEFTOUT_EVENTS;
+}
+
 /* "left out f, g and 7 more" */
 static void put_names(struct strbuf *out, const struct leftout *lo, const struct functab *functab,
 		      size_t name_max)

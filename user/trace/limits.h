@@ -153,6 +153,12 @@ const char *leftout_option(enum leftout_limit limit);
 /* leftout_first - the first limit with the same option, which counts all functions left out for that option. */
 enum leftout_limit leftout_first(enum leftout_limit limit);
 
+/*
+ * leftout_hides_calls - whether functions that are called are left out for good: those of other limits were not called, or are
+ * still traced now and then.
+ */
+bool leftout_hides_calls(enum leftout_limit limit);
+
 /* Names in a message, which has room for 2,048 bytes. */
 #define LEFTOUT_NAME_MAX 12
 
