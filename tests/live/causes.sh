@@ -303,4 +303,5 @@ test_bpf()
 	first 'running in slow_tc'
 }
 
-run_tests delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf
+# shellcheck disable=SC2046
+run_tests $(share_of delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf)

@@ -61,6 +61,16 @@ in_share()
 	[ -z "${NFG_SHARE-}" ] || [ $(($1 % ${NFG_SHARE#*/})) -eq $((${NFG_SHARE%/*} % ${NFG_SHARE#*/})) ]
 }
 
+# share_of NAME...: those names that are tried
+share_of()
+{
+	nth=0
+	for name; do
+		! in_share $nth || printf '%s ' "$name"
+		nth=$((nth + 1))
+	done
+}
+
 # Milliseconds since the boot.
 now()
 {
