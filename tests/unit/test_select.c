@@ -326,6 +326,23 @@ TEST(globs_take_no_callees_and_roots_stay_in)
 	CHECK_STR(chosen(), "tcp_sendmsg");
 }
 
+TEST(a_limit_keeps_what_is_named)
+{
+	static const char *const names[] = { "*_*", "my_driver_xmit" };
+
+	small_kernel();
+	with_text();
+	w.rules.trace = names;
+	w.rules.trace_cnt = 2;
+	w.rules.max_cnt = 2;
+	CHECK(!run());
+	CHECK(strstr(chosen(), "my_driver_xmit"));
+	CHECK(!strstr(w.verdicts.ptr, "my_driver_xmit: --max-funcs is reached"));
+	w.rules.max_cnt = 1;
+	CHECK(!run());
+	CHECK_STR(chosen(), "my_driver_xmit");
+}
+
 TEST(added_functions_join_what_is_found)
 {
 	small_kernel();

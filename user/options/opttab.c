@@ -638,7 +638,7 @@ const struct opt_def opt_defs[] = {
 	  "tasks call them, and pay for it. A row in the trace says how many were left out; if one of them is called later, "
 	  "that is not shown." },
 	{ 0, "max-funcs", "N", NUMBER(max_funcs, 1, FUNCS_MAX), SELECTS | OPT_LIVE_ONLY,
-	  "Trace at most N functions; a warning says how many were left out. Without it, functions that would take more than "
+	  "Trace at most N functions, and those first that -T names without a wildcard; a warning says how many were left out. Without it, functions that would take more than "
 	  "two minutes to attach one by one are refused, and so are more than 20,000, however fast they attach." },
 	{ 'p', "pid", "LIST", NUMBERS(pids, 1, TID_MAX), SELECTS | OPT_LIVE_ONLY,
 	  "Trace these processes (numbers separated by commas) with all their threads, present and future. "

@@ -591,6 +591,7 @@ static int pass_untyped(struct selection *sel)
 
 /* ---- passes that leave candidates out ---- */
 
+/* Of the same rank those come first that the user named: a limit cuts off what a pattern only matches. */
 static int select_compare(const void *a, const void *b)
 {
 	const struct candidate *x = a;
@@ -598,6 +599,8 @@ static int select_compare(const void *a, const void *b)
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	if (x->is_named != y->is_named)
+		return x->is_named ? -1 : 1;
 	return (x->order > y->order) - (x->order < y->order);
 }
 
@@ -833,13 +836,13 @@ static bool is_batch(const char *name)
 	return gro && (gro == name || gro[-1] == '_');
 }
 
-/* Names are borrowed from where the candidate's are: the kbtf, or for a copy without a type the ksyms. */
 /* Whether its message has an address to send to. In a call that reads there is memory for one, with anything in it. */
 static bool is_sender(const char *func)
 {
 	return strstr(func, "sendmsg");
 }
 
+/* Names are borrowed from where the candidate's are: the kbtf, or for a copy without a type the ksyms. */
 static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 {
 	const struct kbtf_shape *shape = &cand->shape;
