@@ -614,13 +614,20 @@ bool lacks_reasons(const struct opts *opts)
 	return has_drops && !(wants_values(opts) & NFG_WANT_ARGS);
 }
 
+bool wants_part_by_trace(const struct opts *opts)
+{
+	const bool is_latency = opts->verb == VERB_LATENCY && opts->by == BY_FUNCTION;
+
+	return opts->trace_funcs.cnt > (is_latency ? opts->latency_funcs.cnt : 0);
+}
+
 const char *wants_net_of_part(const struct opts *opts)
 {
 	if (opts->nograph_funcs.cnt)
 		return "-g";
 	if (!opts->input_path)
 		return NULL;
-	return opts->trace_funcs.cnt     ? "-T on a file"
+	return wants_part_by_trace(opts) ? "-T on a file"
 	       : opts->notrace_funcs.cnt ? "-N on a file"
 	       : opts->has_cpus          ? "-C on a file"
 					 : NULL;

@@ -256,6 +256,9 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown);
 /* wants_net - whether a live trace shows net durations, or keeps what they are computed from. */
 bool wants_net(const struct opts *opts);
 
+/* wants_part_by_trace - whether -T leaves out calls of a file. Latency's own functions do not: they are shown out of all calls. */
+bool wants_part_by_trace(const struct opts *opts);
+
 /*
  * wants_net_of_part - why net durations cannot be computed: an option leaves out calls that were traced, and cost their callers time.
  * NULL: they can.

@@ -180,7 +180,8 @@ static void funcfilter_release(struct funcfilter *filter)
 /* The function's FUNCFILTER_* bits. @module: NULL for a function of the kernel itself. */
 static unsigned int funcfilter_kind(struct funcfilter *filter, const char *func, const char *module)
 {
-	bool is_traced = funcrules_match(&filter->trace, func, module) || !filter->trace.cnt;
+	bool is_traced =
+		funcrules_match(&filter->trace, func, module) || !wants_part_by_trace(filter->opts);
 	unsigned int kind = 0;
 
 	if (funcrules_match(&filter->graph, func, module) ||

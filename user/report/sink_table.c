@@ -279,6 +279,17 @@ void rowsink_put_interval_head(struct rowsink *rows, const struct interval_head 
 	strbuf_str(out, head->has_calls ? "\n" : ": no calls\n");
 }
 
+/* Whether there is a row to show. */
+static bool has_rows(const struct sink_table *st)
+{
+	const struct str_list *funcs = &st->rows.opts->latency_funcs;
+	bool has = st->rows.opts->verb != VERB_LATENCY && profile_func_cnt(st->profile);
+
+	for (size_t i = 0; i < funcs->cnt && !has; i++)
+		has = profile_has(st->profile, funcs->items[i]);
+	return has;
+}
+
 static void put_interval_head(struct sink_table *st, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct interval_head head = {
@@ -286,7 +297,7 @@ static void put_interval_head(struct sink_table *st, uint64_t begin_ns, uint64_t
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.real_offset_ns = st->facts.real_offset_ns,
-		.has_calls = profile_func_cnt(st->profile),
+		.has_calls = has_rows(st),
 	};
 
 	st->has_table = true;
