@@ -260,9 +260,9 @@ TEST(net_below_its_error_is_not_known)
 	const char *text = table_of(p, &view);
 
 	CHECK(f.net_total_ns == 1 && !f.has_net_total && !f.has_net_self);
-	CHECK(strstr(text, "        NET us    NET SELF us  FUNCTION\n"));
-	CHECK(strstr(text, "         <0.002         <0.003  b\n"));
-	CHECK(strstr(text, "          0.072          0.061  f\n"));
+	CHECK(strstr(text, "              NET us          NET SELF us  FUNCTION\n"));
+	CHECK(strstr(text, "               <0.002               <0.003  b\n"));
+	CHECK(strstr(text, "         0.072+-0.008         0.061+-0.005  f\n"));
 }
 
 TEST(net_of_a_part_is_not_known)

@@ -532,41 +532,46 @@ const struct profile_column profile_columns[PROFILE_COLUMN_CNT] = {
 	{ { "max_ns", "MAX us", NS(max_ns), 12, OF_CALLS }, "max", PROFILE_BY_MAX },
 };
 
-static void net_put(struct strbuf *out, uint64_t ns, uint64_t error_ns)
+void profile_net_put(struct strbuf *out, uint64_t ns, uint64_t error_ns)
 {
 	if (!error_ns) {
 		strbuf_char(out, '-');
 		return;
 	}
-	strbuf_str(out, ns < error_ns ? "<" : "");
-	us_put(out, ns < error_ns ? error_ns : ns);
+	if (ns < error_ns) {
+		strbuf_char(out, '<');
+	} else {
+		us_put(out, ns);
+		strbuf_str(out, "+-");
+	}
+	us_put(out, error_ns);
 }
 
 static void net_total_put(struct strbuf *out, const void *row)
 {
 	const struct profile_func *f = row;
 
-	net_put(out, f->net_total_ns, f->net_total_error_ns);
+	profile_net_put(out, f->net_total_ns, f->net_total_error_ns);
 }
 
 static void net_self_put(struct strbuf *out, const void *row)
 {
 	const struct profile_func *f = row;
 
-	net_put(out, f->net_self_ns, f->net_self_error_ns);
+	profile_net_put(out, f->net_self_ns, f->net_self_error_ns);
 }
 
 #define NET(member, known) NS(member), .needs = offsetof(struct profile_func, known)
 
 const struct profile_column profile_net_columns[PROFILE_NET_COLUMN_CNT] = {
-	{ { "net_total_ns", "NET us", NET(net_total_ns, has_net_total), .width = 14,
+	{ { "net_total_ns", "NET us", NET(net_total_ns, has_net_total), .width = 20,
 	    .put = net_total_put },
 	  "net",
 	  PROFILE_BY_NET },
 	{ { "net_total_error_ns", NET(net_total_error_ns, net_total_error_ns) },
 	  "net-error",
 	  PROFILE_SORT_CNT },
-	{ { "net_self_ns", "NET SELF us", NET(net_self_ns, has_net_self), .width = 14,
+	{ { "net_self_ns", "NET SELF us", NET(net_self_ns, has_net_self), .width = 20,
 	    .put = net_self_put },
 	  "net-self",
 	  PROFILE_BY_NET_SELF },

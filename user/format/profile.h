@@ -102,6 +102,9 @@ extern const struct column profile_name_columns[2];
 /* profile_column_of - the column that @sort sorts by; NULL: by name. */
 const struct profile_column *profile_column_of(enum profile_sort sort);
 
+/* profile_net_put - append a net duration with its error, in us: "12.345+-0.210", "<0.210" below the error, "-" if it is not known. */
+void profile_net_put(struct strbuf *out, uint64_t ns, uint64_t error_ns);
+
 static inline uint64_t profile_column_get(const struct profile_column *number,
 					  const struct profile_func *func)
 {

@@ -100,9 +100,8 @@ static void table_put_latency(const struct profile *p, const struct table_row *r
 	}
 	if (f->net_total_error_ns) {
 		strbuf_str(out, ", net avg ");
-		strbuf_str(out, f->has_net_total ? "" : "<");
-		us_put(out,
-		       (f->has_net_total ? f->net_total_ns : f->net_total_error_ns) / f->call_cnt);
+		profile_net_put(out, f->net_total_ns / f->call_cnt,
+				(f->net_total_error_ns + f->call_cnt - 1) / f->call_cnt);
 		strbuf_str(out, " us");
 	}
 	strbuf_str(out, "; in ns:\n");
