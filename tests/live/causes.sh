@@ -303,5 +303,16 @@ test_bpf()
 	first 'running in slow_tc'
 }
 
+# Whoever makes many devices has the lock for changes of devices all the time.
+test_lock()
+{
+	modprobe dummy numdummies=1 && rmmod dummy || skip 'no dummy'
+	answer rtnetlink_rcv_msg sh -c 'i=0; while [ $((i += 1)) -le 60 ]; do /bin/ip link set lo up; done
+		modprobe dummy numdummies=200 & sleep 0.1; i=0; while [ $((i += 1)) -le 3 ]; do /bin/ip link set lo up; done; wait'
+	rmmod dummy
+	first 'asleep in'
+	expect_line '^Likely because a mutex was held by another task \(lock:contention_begin\) in ' out
+}
+
 # shellcheck disable=SC2046
-run_tests $(share_of delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf)
+run_tests $(share_of delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf lock)

@@ -211,6 +211,37 @@ TEST(events_are_counted_in_slow_calls_and_in_others)
 	check_whole();
 }
 
+/* What kind of lock, and in which traced call. */
+TEST(a_lock_that_is_held_is_an_event)
+{
+	static const uint64_t flags[] = { 32, 33, 1, 3, 8, 2, 20 };
+	static const char *const words[] = { "a mutex", "a mutex",     "a spinlock", "a spinlock",
+					     "a mutex", "a semaphore", "a semaphore" };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		const struct value field = { .name = text_from("flags"),
+					     .form = FORM_UNSIGNED,
+					     .number = flags[i] };
+		const uint64_t at = put_usuals(1000, 30);
+		const struct cause_key *key;
+		const struct detail_key *detail;
+
+		put(ROW_ENTRY, 0, at, 0, "f");
+		put(ROW_ENTRY, 1, at + 5, 0, "g");
+		put_point(at + 10, "lock", "contention_begin", &field, 1);
+		put(ROW_RETURN, 1, at + 990, 985, "g");
+		put(ROW_RETURN, 0, at + 1000, 1000, "f");
+		find(0);
+		check_cause(causes.cnt - 1, CAUSE_EVENT, "contention_begin", 0);
+		key = slowcalls_cause(sc, causes.items[causes.cnt - 1].key);
+		detail = slowcalls_detail(sc, causes.items[causes.cnt - 1].details[0].key);
+		CHECK_STR(name_at(key->state), words[i]);
+		CHECK_STR(name_at(detail->from), "g");
+		calls_free();
+		calls_begin();
+	}
+}
+
 /* Where a traced function was called from is hidden by what traces it. */
 TEST(an_event_has_no_place_in_tracing)
 {

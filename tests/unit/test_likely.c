@@ -77,6 +77,24 @@ TEST(some_sleeps_say_enough_without_a_counter)
 }
 
 /* With counters, and without, as in a recording. */
+TEST(a_reset_a_socket_of_another_and_little_memory)
+{
+	const struct netstat lost = counted_as("TcpRetransSegs", 8);
+	const struct netstat none = { .has_net = true };
+	struct symptom symptom = { .kind = CAUSE_RUNNING,
+				   .in = text_from("try_to_free_pages"),
+				   .part = 0.5,
+				   .ns = 1000 * US };
+
+	CHECK(strstr(likely_of("__inet_stream_connect", "tcp_reset", 50, &none), "refused"));
+	CHECK(strstr(likely_of("sk_wait_data", "tcp_reset", 50, &none), "reset the connection"));
+	CHECK(strstr(likely_of("sk_wait_data", "tcp_reset", 50, &lost), "reset the connection"));
+	CHECK(strstr(likely_of("sk_wait_data", "tcp_data_queue", 50, &lost), "segments were lost"));
+	CHECK(strstr(likely_of("__lock_sock", "release_sock", 50, NULL), "locked the socket"));
+	CHECK(strstr(likely_of("reclaim_throttle", "", 50, NULL), "memory was short"));
+	CHECK(strstr(likely_of_symptom(&symptom, &none), "memory was short"));
+}
+
 TEST(a_connect_that_is_not_answered)
 {
 	struct netstat counted = counted_as("TcpExtTCPSynRetrans", 16);

@@ -615,7 +615,22 @@ enum explain_freed explain_freed(const struct explain *ex, const struct cause *c
 	return FREED_PACKET;
 }
 
-/* What happened: to packets in plain words, since what dropped them is the cause, and not that the kernel said so. */
+static bool is_lock(const struct explain *ex, const struct cause_key *key)
+{
+	return key->state != SLOWCALLS_NONE && name_is(ex, key->func, "contention_begin");
+}
+
+/* " a mutex was held by another task (lock:contention_begin)" */
+static void put_lock(struct explain *ex, const struct cause_key *key)
+{
+	strbuf_char(ex->out, ' ');
+	put_name(ex, key->state);
+	strbuf_str(ex->out, " was held by another task (");
+	put_event_name(ex, key->func);
+	strbuf_char(ex->out, ')');
+}
+
+/* What happened: to packets and locks in plain words, since that is the cause, and not that the kernel said so. */
 static void put_happened(struct explain *ex, const struct cause *cause)
 {
 	static const char *const words[] = { [FREED_PARTS] = " packets' fragments were freed",
@@ -624,12 +639,16 @@ static void put_happened(struct explain *ex, const struct cause *cause)
 	const enum explain_freed freed = explain_freed(ex, cause);
 	const bool is_likely = more_often(ex, cause) >= 0.5 && freed != FREED_PARTS;
 
-	if (!freed) {
+	if (!freed && !is_lock(ex, key)) {
 		strbuf_str(ex->out, is_likely ? "Likely because of " : "Seen: ");
 		put_event_name(ex, key->func);
 		return;
 	}
 	strbuf_str(ex->out, is_likely ? "Likely because" : "Seen:");
+	if (!freed) {
+		put_lock(ex, key);
+		return;
+	}
 	if (key->path != SLOWCALLS_NONE) {
 		strbuf_char(ex->out, ' ');
 		put_name(ex, key->path);
@@ -647,7 +666,7 @@ static void put_event(struct explain *ex, const struct cause *cause)
 	const size_t other_cnt = ex->causes->other_cnt;
 
 	put_happened(ex, cause);
-	if (key->state != SLOWCALLS_NONE) {
+	if (key->state != SLOWCALLS_NONE && !is_lock(ex, key)) {
 		strbuf_str(ex->out, " reason=");
 		put_name(ex, key->state);
 	}

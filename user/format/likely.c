@@ -22,6 +22,8 @@
 #define LOST_SYN    "a SYN or the answer to it was lost, and sent again"
 #define READ_SLOWLY "the receiver read slowly, until its window was closed"
 
+#define NO_MEMORY   "memory was short, and the kernel had to free some first"
+
 #define CPU_MAX     "cpu.max" /* in place of a counter: how often it held tasks back */
 
 /*
@@ -103,6 +105,10 @@ static const struct rule {
 	  .words = LOST_SYN },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
+	  .from = "tcp_reset",
+	  .words = "the other side refused the connection, with a reset" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
 	  .outside = true,
 	  .words =
 		  "the answer came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
@@ -119,6 +125,10 @@ static const struct rule {
 	  .counter = "TcpExtTCPWinProbe",
 	  .busy = true,
 	  .words = READ_SLOWLY },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = READS " " WRITES,
+	  .from = "tcp_reset",
+	  .words = "the other side reset the connection" },
 	/* which makes senders send again, too */
 	{ .kind = CAUSE_ASLEEP,
 	  .in = READS " " WRITES,
@@ -166,6 +176,12 @@ static const struct rule {
 	  .in = "sock_alloc_send_pskb",
 	  .words =
 		  "the socket's send buffer was full: what was sent before has not left this host" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = "__lock_sock",
+	  .words = "another task had locked the socket: it was in a call on it" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = "reclaim_throttle throttle_direct_reclaim wait_iff_congested congestion_wait",
+	  .words = NO_MEMORY },
 	/* a part of a period, not an ordinary wait */
 	{ .kind = CAUSE_QUEUED,
 	  .counter = CPU_MAX,
@@ -186,6 +202,9 @@ static const struct rule {
 	{ .kind = CAUSE_RUNNING,
 	  .in = "tcp_collapse tcp_prune_ofo_queue",
 	  .words = "a receive buffer had to be made room in" },
+	{ .kind = CAUSE_RUNNING,
+	  .in = "try_to_free_pages try_to_free_mem_cgroup_pages",
+	  .words = NO_MEMORY },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "tcp_retransmit_skb __tcp_retransmit_skb",
 	  .words = "segments were sent again" },

@@ -680,18 +680,31 @@ static uint32_t field_protocol(struct slowcalls *sc, const struct fields *f)
 	}
 }
 
-/* Why, and where: of skb:kfree_skb and others that have such fields. */
+/* What kind of lock it is that lock:contention_begin found taken (LCB_F_SPIN and others, include/trace/events/lock.h). */
+static const char *lock_words(uint64_t flags)
+{
+	enum { SPIN = 1, RT = 8, MUTEX = 32 };
+
+	return flags & (MUTEX | RT) ? "a mutex" : flags & SPIN ? "a spinlock" : "a semaphore";
+}
+
+/* Why, and where: of skb:kfree_skb and others that have such fields; of locks, which, and in which traced call. */
 static void put_event(struct slowcalls *sc, struct calltask *task, const struct fields *f)
 {
 	struct cause_key cause = cause_of(CAUSE_EVENT);
 	struct detail_key detail = no_detail;
 	struct opencall *open = open_of(sc, task);
+	const struct callsym *sym = task->calls[task->call_cnt - 1].sym;
 
 	cause.func = name_add(sc, f->name, f->row->module);
 	cause.state = name_known(sc, field_text(f, "reason"));
 	cause.path = field_protocol(sc, f);
-	if (!retaddr_is_tracing(field_text(f, "location")))
+	if (text_equal(f->name, text_from("contention_begin"))) {
+		cause.state = name_known(sc, text_from(lock_words(field_number(f, "flags"))));
+		detail.from = sym ? sym->id : SLOWCALLS_NONE;
+	} else if (!retaddr_is_tracing(field_text(f, "location"))) {
 		detail.from = field_func(sc, f, "location");
+	}
 	detail.cause = cause_add(sc, &cause);
 	if (open && !sc->err)
 		part_put(sc, open, &detail, 1, 0);

@@ -326,6 +326,11 @@ static const char *table_contradiction(struct opts *opts)
 	if (opts->verb == VERB_EXPLAIN && !opts->input_path && !opts->graph_funcs.cnt &&
 	    !opts->presets.cnt)
 		return "explain needs a FILE (- is standard input), or -G FUNC to trace";
+	if (opts->verb == VERB_EXPLAIN && opts->input_path && opts->events.cnt) {
+		opts->hint =
+			"netfgraph report -e GLOB FILE chooses among the tracepoints of a file";
+		return "explain looks at all tracepoints of a FILE: -e is for what is traced";
+	}
 	if (opts->verb == VERB_DIFF && !strcmp(opts->input_path, "-") &&
 	    !strcmp(opts->other_path, "-"))
 		return "diff can read only one FILE from standard input";

@@ -8,6 +8,9 @@
 /* The tracepoint of all drops: their reasons and places. */
 #define DROPS_POINT "skb:kfree_skb"
 
+/* A lock of the kernel that another task has: since 5.19 (16edd9b511a1). */
+#define LOCKS_POINT "lock:contention_begin"
+
 /* With these, tracepoints would be shown of other packets and calls than are chosen. */
 static bool takes_drops(const struct opts *opts)
 {
@@ -16,14 +19,18 @@ static bool takes_drops(const struct opts *opts)
 
 const char *explainopts_settle(struct opts *opts)
 {
+	const char *why;
+
 	opts->has_sleep = true;
 	opts->explains_alone = !opts->callee_depth && !opts->all_callees && !opts->trace_funcs.cnt;
 	if (!opts->explains_alone)
 		return NULL;
 	opts->callee_depth = 1;
-	/* packets that the calls themselves lose */
-	return opts->events.cnt || !takes_drops(opts) ? NULL
-						      : str_list_add(&opts->events, DROPS_POINT);
+	if (opts->events.cnt || !takes_drops(opts))
+		return NULL;
+	/* packets that the calls themselves lose, and locks that they wait for */
+	why = str_list_add(&opts->events, DROPS_POINT);
+	return why ? why : str_list_add(&opts->wished_events, LOCKS_POINT);
 }
 
 static bool is_long_call(const struct trigger_cond *cond)

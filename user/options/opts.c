@@ -449,6 +449,7 @@ void opts_release(struct opts *opts)
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		optvalue_release(opts, &opt_defs[i]);
 	str_list_release(&opts->latency_funcs);
+	str_list_release(&opts->wished_events);
 	str_list_release(&opts->presets);
 	pcapfilter_release(&opts->packet);
 	filter_free(opts->filter);

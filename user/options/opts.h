@@ -79,8 +79,9 @@ struct opts {
 	struct str_list notrace_funcs;
 	struct str_list graph_funcs;
 	struct str_list nograph_funcs;
-	struct str_list events; /* -e */
-	bool counts_points;     /* profile --by: tracepoints alone, and no function */
+	struct str_list events;        /* -e */
+	struct str_list wished_events; /* shown where the kernel has them: explain's own */
+	bool counts_points;            /* profile --by: tracepoints alone, and no function */
 	struct str_list latency_funcs;
 	int by;              /* enum table_by */
 	bool has_by;         /* --by was given */

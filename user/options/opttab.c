@@ -563,8 +563,9 @@ static const char *attach_mode_at(int i)
 #define PRINTS   (OF(VERB_LIST) | OF(VERB_CHECK) | OF(VERB_INFO) | OF(VERB_DIFF))
 #define RECORDS  (OF(VERB_TRACE) | OF(VERB_RECORD) | SUMS | OF(VERB_EXPLAIN))
 /* list shows what a trace with the same options would do; contradict.c refuses options that a file cannot support */
-#define SELECTS (WRITES | OF(VERB_LIST))
-#define ALL     (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))
+#define SHOWS_POINTS (SHOWS | OF(VERB_RECORD) | OF(VERB_LIST) | OF(VERB_PROFILE) | OF(VERB_EXPLAIN))
+#define SELECTS      (WRITES | OF(VERB_LIST))
+#define ALL          (SELECTS | OF(VERB_CHECK) | OF(VERB_INFO))
 
 const struct opt_def opt_defs[] = {
 	{ 'T', "trace-funcs", "GLOB", TEXTS(trace_funcs), SELECTS,
@@ -579,11 +580,11 @@ const struct opt_def opt_defs[] = {
 	{ 'g', "nograph-funcs", "FUNC", TEXTS(nograph_funcs), SELECTS,
 	  "Leave this function and everything below it out of the graph; repeatable. A warning says if it is not "
 	  "traced." },
-	{ 'e', "event", "GLOB", TEXTS(events),
-	  SHOWS | OF(VERB_RECORD) | OF(VERB_LIST) | OF(VERB_PROFILE),
+	{ 'e', "event", "GLOB", TEXTS(events), SHOWS_POINTS,
 	  "Show tracepoints of the kernel between the calls, as comments at their place in the graph: skb:kfree_skb, "
 	  "'tcp:*', sched_switch; repeatable. Each is SYSTEM:NAME, or NAME alone. They are in scope as calls are. "
-	  "'list -e' shows which there are, with their fields. With report: only these. With profile --by: count them, too." },
+	  "'list -e' shows which there are, with their fields. With report: only these. "
+	  "With profile --by: count them, too. With explain: these, and not its own." },
 	{ 0, "packet", "EXPRESSION", APPLY(packet.insn_cnt, uint32_t, apply_packet),
 	  SELECTS | OPT_ONCE,
 	  "'tcp port 443', 'udp dst port 53 and host 10.0.0.7': print the graph only for packets that match, in tcpdump syntax "

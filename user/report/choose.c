@@ -180,8 +180,7 @@ static void funcfilter_release(struct funcfilter *filter)
 /* The function's FUNCFILTER_* bits. @module: NULL for a function of the kernel itself. */
 static unsigned int funcfilter_kind(struct funcfilter *filter, const char *func, const char *module)
 {
-	bool is_traced =
-		funcrules_match(&filter->trace, func, module) || !wants_part_by_trace(filter->opts);
+	bool is_traced = funcrules_match(&filter->trace, func, module);
 	unsigned int kind = 0;
 
 	if (funcrules_match(&filter->graph, func, module) ||
@@ -189,8 +188,8 @@ static unsigned int funcfilter_kind(struct funcfilter *filter, const char *func,
 		kind |= FUNCFILTER_START;
 	if (funcrules_match(&filter->nograph, func, module))
 		kind |= FUNCFILTER_SHUT;
-	if ((is_traced || kind & FUNCFILTER_START) &&
-	    !funcrules_match(&filter->notrace, func, module))
+	is_traced |= !wants_part_by_trace(filter->opts) || kind & FUNCFILTER_START;
+	if (is_traced && !funcrules_match(&filter->notrace, func, module))
 		kind |= FUNCFILTER_CHOSEN;
 	return kind;
 }

@@ -164,7 +164,7 @@ const char preset_costs[] =
 	"sch_direct_xmit __qdisc_run neigh_resolve_output __neigh_event_send "
 	"lock_sock_nested release_sock sk_stream_wait_memory sock_alloc_send_pskb "
 	"skb_page_frag_refill tcp_collapse tcp_prune_ofo_queue "
-	"skb_copy_datagram_iter net_rx_action";
+	"skb_copy_datagram_iter net_rx_action try_to_free_pages try_to_free_mem_cgroup_pages";
 
 const struct preset *preset_find(const char *name)
 {

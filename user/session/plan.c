@@ -349,6 +349,41 @@ static int check_denied(const struct tracepoint_list *list)
 	return 0;
 }
 
+/* Add to @globs what is wished for and this kernel has. */
+static int add_wished(struct str_list *globs, const struct opts *opts, const struct facts *facts)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < opts->wished_events.cnt && !err; i++) {
+		const struct str_list wish = { .items = &opts->wished_events.items[i], .cnt = 1 };
+		struct tracepoint_list found = { 0 };
+		const char *missed = NULL;
+
+		err = tracepoint_find(&found, facts->kbtf, &wish, &missed);
+		if (!err && !missed && str_list_add(globs, wish.items[0]))
+			err = -ENOMEM;
+		tracepoint_list_release(&found);
+	}
+	return err;
+}
+
+/* Find the tracepoints of -e, and those that are wished for. */
+static int find_points(struct tracepoint_list *out, const struct opts *opts,
+		       const struct facts *facts, const char **missed)
+{
+	struct str_list globs = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < opts->events.cnt && !err; i++)
+		err = str_list_add(&globs, opts->events.items[i]) ? -ENOMEM : 0;
+	if (!err)
+		err = add_wished(&globs, opts, facts);
+	if (!err)
+		err = tracepoint_find(out, facts->kbtf, &globs, missed);
+	str_list_release(&globs);
+	return err;
+}
+
 int plan_points(struct tracepoint_list *out, const struct opts *opts, const struct facts *facts)
 {
 	const char *missed = NULL;
@@ -357,7 +392,7 @@ int plan_points(struct tracepoint_list *out, const struct opts *opts, const stru
 
 	if (!opts->events.cnt)
 		return 0;
-	err = tracepoint_find(out, facts->kbtf, &opts->events, &missed);
+	err = find_points(out, opts, facts, &missed);
 	if (!err && !missed)
 		err = check_denied(out);
 	if (err || !missed)
