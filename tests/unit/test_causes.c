@@ -1050,7 +1050,8 @@ TEST(counters_stand_behind_the_causes)
 	put_two_slow();
 	CHECK(!slowcalls_finish(sc));
 	check_end(false, &counted, "in task curl-77 on CPU 1 at 0.080000.\n");
-	check_end(true, &counted, "\"meanwhile\":{\"throttled_ns\":0,\"throttled_periods\":0}}\n");
+	check_end(true, &counted,
+		  "\"meanwhile\":{\"throttled_ns\":0,\"throttled_periods\":0,\"stolen_ns\":0}}\n");
 	counted.throttled_us = 1500;
 	counted.throttled_cnt = 1;
 	check_end(
@@ -1072,9 +1073,10 @@ TEST(counters_stand_behind_the_causes)
 		  "Counted meanwhile for all tasks of netfgraph's network namespace: "
 		  "1 segment sent again (TcpRetransSegs), "
 		  "2 SYNs or SYN-ACKs sent again (TcpExtTCPSynRetrans).\n");
-	check_end(true, &counted,
-		  "\"meanwhile\":{\"throttled_ns\":0,\"throttled_periods\":1,\"TcpRetransSegs\":1,"
-		  "\"TcpExtTCPSynRetrans\":2}}\n");
+	check_end(
+		true, &counted,
+		"\"meanwhile\":{\"throttled_ns\":0,\"throttled_periods\":1,\"stolen_ns\":0,\"TcpRetransSegs\":1,"
+		"\"TcpExtTCPSynRetrans\":2}}\n");
 	counted.has_net = false; /* the process has ended */
 	check_end(false, &counted, " at 0.080000.\n");
 }

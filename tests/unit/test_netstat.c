@@ -121,3 +121,16 @@ TEST(this_host_has_them)
 	CHECK(!strcmp(netstat_words(0, 1), "segment sent again"));
 	CHECK(!strcmp(netstat_words(0, 2), "segments sent again"));
 }
+
+TEST(what_a_hypervisor_takes)
+{
+	struct netstat before = { 0 };
+	struct netstat after = { 0 };
+
+	netstat_take_stat(&before, "cpu  10 20 30 40 50 60 70 8 90 100", 100);
+	CHECK(before.stolen_us == 80000);
+	netstat_take_stat(&after, "cpu  10 20 30 40 50 60 70 258 90 100\n", 100);
+	CHECK(netstat_since(&before, &after).stolen_us == 2500000);
+	netstat_take_stat(&after, "cpu  1 2 3", 100);
+	CHECK(!after.stolen_us);
+}

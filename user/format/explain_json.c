@@ -380,6 +380,7 @@ void explain_json_counted(const struct netstat *counted, struct jsonw *w)
 	jsonw_object(w);
 	json_u64_put(w, "throttled_ns", counted->throttled_us * 1000);
 	json_u64_put(w, "throttled_periods", counted->throttled_cnt);
+	json_u64_put(w, "stolen_ns", counted->stolen_us * 1000);
 	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
 		if (counted->values[i])
 			json_u64_put(w, netstat_name(i), counted->values[i]);

@@ -947,12 +947,20 @@ void explain_text_counted(const struct netstat *counted, struct strbuf *out)
 		has_any = true;
 	}
 	strbuf_str(out, has_any ? ".\n" : "");
+	if ((counted->throttled_us || counted->stolen_us) && !has_any)
+		strbuf_char(out, '\n');
 	if (counted->throttled_us) {
-		strbuf_str(out, has_any ? "" : "\n");
 		strbuf_str(out, "Meanwhile the cgroup, or one above it, waited for its cpu.max ");
 		span_put(out, (int64_t)(counted->throttled_us * 1000));
 		strbuf_printf(out, " in all, in %" PRIu64 " %s.\n", counted->throttled_cnt,
 			      plural(counted->throttled_cnt, "period", "periods"));
+	}
+	if (counted->stolen_us) {
+		strbuf_str(out, "Meanwhile a hypervisor took ");
+		span_put(out, (int64_t)(counted->stolen_us * 1000));
+		strbuf_str(
+			out,
+			" of this host's CPUs (steal): where it took them, calls seem to run longer.\n");
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/host.h"
 #include "base/strbuf.h"
@@ -220,6 +221,28 @@ static void cpus_read(struct netstat *out, uint32_t pid, const char *path, const
 	free(line);
 }
 
+void netstat_take_stat(struct netstat *stat, const char *line, long hz)
+{
+	struct text ticks = { 0 };
+
+	/* cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL */
+	for (int i = 0; i < 9; i++)
+		ticks = text_word(&line);
+	if (hz > 0)
+		stat->stolen_us = number_of(ticks) * 1000000 / (uint64_t)hz;
+}
+
+static void stolen_read(struct netstat *out)
+{
+	FILE *file = host_open("/proc/stat");
+	char line[256];
+
+	if (file && fgets(line, sizeof(line), file))
+		netstat_take_stat(out, line, sysconf(_SC_CLK_TCK));
+	if (file)
+		fclose(file);
+}
+
 /* The time that the cgroup at @path waited for its cpu.max. */
 static void throttle_read(struct netstat *out, const char *path)
 {
@@ -272,6 +295,7 @@ void netstat_read(struct netstat *out, uint32_t pid, const char *cgroup)
 	cpus_read(out, 0, "net/stat/arp_cache", NEIGH_FAILED, "res_failed");
 	cpus_read(out, 0, "net/stat/ndisc_cache", NEIGH_FAILED, "res_failed");
 	throttles_read(out, cgroup, pid);
+	stolen_read(out);
 }
 
 static uint64_t since(uint64_t before, uint64_t after)
@@ -286,6 +310,7 @@ struct netstat netstat_since(const struct netstat *before, const struct netstat 
 		.has_net = before->has_net && after->has_net,
 		.throttled_cnt = since(before->throttled_cnt, after->throttled_cnt),
 		.throttled_us = since(before->throttled_us, after->throttled_us),
+		.stolen_us = since(before->stolen_us, after->stolen_us),
 	};
 
 	for (size_t i = 0; i < NETSTAT_CNT && out.has_net; i++)

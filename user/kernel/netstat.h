@@ -20,6 +20,7 @@ struct netstat {
 	uint64_t values[NETSTAT_CNT];
 	uint64_t throttled_cnt; /* periods, of the cgroup with the most time */
 	uint64_t throttled_us;
+	uint64_t stolen_us; /* of all CPUs: a hypervisor ran something else */
 };
 
 /* netstat_name, netstat_words - of counter @i: "TcpRetransSegs", "segments sent again" (@cnt: of so many). Static. */
@@ -41,6 +42,12 @@ void netstat_take(struct netstat *stat, const char *names, const char *values);
  */
 void netstat_take_cpu(struct netstat *stat, const char *counter, const char *column,
 		      const char *names, const char *values);
+
+/*
+ * netstat_take_stat - take the time that a hypervisor took from the CPUs: the first line of /proc/stat, in ticks of which a second
+ * has @hz.
+ */
+void netstat_take_stat(struct netstat *stat, const char *line, long hz);
 
 /*
  * netstat_read - read all for the process @pid, 0: this one, and the cgroup at the path @cgroup, which begins with "/", NULL:
