@@ -2,7 +2,7 @@
 /*
  * nfg_reader.h: reads recordings of netfgraph, a tracer of the kernel's network functions.
  *
- * It follows recording.md, format 1.12, needs nothing but the C library, and shares no code
+ * It follows recording.md, format 1.13, needs nothing but the C library, and shares no code
  * with the program. It is C11 and C++17. nfgrec.py does the same in Python.
  *
  *	#include <stdio.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads recordings of netfgraph, a tracer of the kernel's network functions.
 
-It follows recording.md, format 1.12, needs Python 3.11 and nothing else, and
+It follows recording.md, format 1.13, needs Python 3.11 and nothing else, and
 shares no code with the program. nfg_reader.h does the same in C.
 
     import nfgrec
@@ -36,7 +36,7 @@ import sys
 import zlib
 
 READER_VERSION = 2
-FORMAT_MAJOR, FORMAT_MINOR = 1, 12
+FORMAT_MAJOR, FORMAT_MINOR = 1, 13
 
 MAX_CHUNK = 1048576
 MAX_CPUS = 8192

@@ -4,7 +4,7 @@
 
     recordings_random.py [--seed N] [--minor N] DIRECTORY COUNT
 
-The minor versions take turns, from 1.0 to 1.12; a file has only the chunks and
+The minor versions take turns, from 1.0 to 1.13; a file has only the chunks and
 extra words of its version. The tasks of a recording call functions, move
 between CPUs, sleep, and lose events as those of a kernel do, so that a report
 can pair entries and exits. The same seed writes the same files.
@@ -31,7 +31,7 @@ def text(data):
 class File:
     """A recording: a header and its chunks so far."""
 
-    def __init__(self, minor=12):
+    def __init__(self, minor=13):
         self.data = bytearray(MAGIC + pack("IHH", 0x01020304, 1, minor))
         self.number = 0
 
@@ -178,7 +178,7 @@ class Words:
 
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz_0123456789.$!~"
-NEWEST = 12
+NEWEST = 13
 PRINTABLE = bytes(range(0x21, 0x7f))
 
 
@@ -208,6 +208,7 @@ class Recording:
         self.shown = []
         self.points = []        # words of the fields
         self.typed = 0
+        self.membered = 0       # functions with types of members
         self.enums = {"TYPE": [], "SHOW": [], "FLDS": []}
         self.stacks = 0
         self.addresses = []
@@ -225,6 +226,8 @@ class Recording:
             self.flags |= rng.choice((0, 64, 128, 192))
         if minor >= 10:
             self.flags |= rng.choice((0, 256, 512, 768))
+        if minor >= 13:
+            self.flags |= rng.choice((0, 1024))
 
     # Texts
 
@@ -333,8 +336,10 @@ class Recording:
     def describe_members(self):
         if not self.flags & 128:
             return
-        for i, one in enumerate(self.add_types("SHOW", 0, len(self.functions))):
-            self.shown[i] = one[:2]
+        first = self.membered
+        for i, one in enumerate(self.add_types("SHOW", first, len(self.functions) - first)):
+            self.shown[first + i] = one[:2]
+        self.membered = len(self.functions)
 
     def add_points(self):
         if not self.flags & 64:
@@ -607,6 +612,7 @@ class Recording:
             if rng.random() < 0.2:
                 self.add_functions(rng.randint(1, 5))
                 self.describe()
+                self.describe_members()
             if rng.random() < 0.2:
                 self.add_left()
             if rng.random() < 0.2:
@@ -614,7 +620,7 @@ class Recording:
         self.end_gaps()
         if rng.random() < 0.9:
             numbers = [self.now, rng.randrange(1 << 61), self.calls, 0, 0, self.lost] + [0] * 8
-            size = [72] * 3 + [88] * 4 + [104] + [120] * 5
+            size = [72] * 3 + [88] * 4 + [104] + [120] * 6
             self.file.chunk("SUMM", summ(numbers, (rng.randrange(1001), rng.randrange(1001)),
                                             size[self.minor]),
                             self.bytes_of(40) if self.minor >= 8 and rng.random() < 0.1 else b"")

@@ -32,7 +32,7 @@ if ! command -v python3 >/dev/null; then
 	exit 0
 fi
 seed=${NFG_SEED:-2} # the same files in each run
-verify 'random recordings' tests/tools/recordings_random.py --seed "$seed" "$work/rec" 52
+verify 'random recordings' tests/tools/recordings_random.py --seed "$seed" "$work/rec" 56
 # none of them is refused
 all_are_taken()
 {
@@ -40,7 +40,7 @@ all_are_taken()
 	for file in "$work"/rec/*; do
 		"$dump" "$file" >"$work/dump" || return
 	done
-	[ "$(find "$work/rec" -type f | wc -l)" -eq 52 ]
+	[ "$(find "$work/rec" -type f | wc -l)" -eq 56 ]
 }
 verify 'all are valid' all_are_taken
 verify 'the same in all' tests/tools/recordings_check.py --program "$program" --dump "$dump" -q "$work"/rec/* tests/golden/stages/*.rec

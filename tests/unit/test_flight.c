@@ -18,6 +18,8 @@ static struct comms *comms;
 static struct flight *f;
 static struct flight_stats stats;
 static uint64_t clock_ns;
+static uint16_t called = 1; /* the function of all calls */
+static struct functab traced;
 
 static void remove_all(void)
 {
@@ -39,11 +41,12 @@ static struct flight_config config_of(uint64_t ring_bytes)
 	static const struct recfile_made made = { .attach = "kprobe.session" };
 
 	make_funcs();
+	traced = functab;
 	CHECK(!comms_new(&comms, &none));
 	return (struct flight_config){ .dir = dir,
 				       .ring_bytes = ring_bytes,
 				       .recorder = { .made = &made,
-						     .functab = &functab,
+						     .functab = &traced,
 						     .details = &details,
 						     .comms = comms,
 						     .cpu_cnt = 2 } };
@@ -71,8 +74,11 @@ static void calls(size_t cnt, uint64_t every_ns)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		const struct event events[] = {
-			{ .time_ns = clock_ns, .tid = 7, .func_id = 1, .kind = EVENT_ENTRY },
-			{ .time_ns = clock_ns + 1000, .tid = 7, .func_id = 1, .kind = EVENT_EXIT },
+			{ .time_ns = clock_ns, .tid = 7, .func_id = called, .kind = EVENT_ENTRY },
+			{ .time_ns = clock_ns + 1000,
+			  .tid = 7,
+			  .func_id = called,
+			  .kind = EVENT_EXIT },
 		};
 
 		CHECK(!flight_events(f, events, 2));
@@ -211,6 +217,41 @@ TEST(memory_holds_the_newest)
 	CHECK(cnt > RING_BYTES / 32 && cnt < 4000000);
 }
 
+/* One more function is traced from here on. */
+static void learn(void)
+{
+	traced.cnt++;
+	recorder_added(flight_recorder(f));
+	called = (uint16_t)(traced.cnt - 1);
+}
+
+/* The part in which it came was thrown away, or is in the middle of the file, or is not in it yet. */
+TEST(a_recording_has_functions_that_came_later)
+{
+	static const struct {
+		size_t before, after;
+	} rows[] = { { 0, 2000000 }, { 400000, 400000 }, { 5, 5 } };
+
+	EACH(row, rows) {
+		start(1000 * SEC, SEC, 64u << 20);
+		traced.cnt = 3;
+		CHECK(!flight_begin(f));
+		called = 2;
+		calls(row->before, 2000);
+		learn();
+		calls(row->after / 2, 2000);
+		learn();
+		calls(row->after - row->after / 2, 2000);
+		CHECK(flight_happened(f, clock_ns - 1, 0));
+		end();
+		CHECK(files() == 1 && calls_in_newest() > 0 && told.stats.call_cnt > 0);
+		CHECK(strstr(told.text, func_names[4]));
+		CHECK(!told.stats.graph.bad_cnt && !told.stats.summary.bad_cnt);
+		remove_all();
+		CHECK(!mkdir(dir, 0700));
+	}
+}
+
 /* While a recording is written, more is recorded than the memory holds: nothing of its window goes. */
 TEST(what_is_to_be_written_is_not_dropped)
 {
@@ -317,7 +358,7 @@ TEST(a_full_disk_is_said_and_the_next_one_may_fit)
 	CHECK(fd >= 0 && !flightfile_begin(&file, fd, 0, 0));
 	close(file.fd);
 	file.fd = fd; /* a directory: no write succeeds */
-	CHECK(flightfile_put(&file, segment, 16) == -EBADF && files() == 1);
+	CHECK(flightfile_head(&file, segment, 16, segment, 16) == -EBADF && files() == 1);
 	flightfile_abandon(&file);
 	CHECK(files() == 0);
 }

@@ -115,6 +115,31 @@ TEST(test_proto_pieces_come_once_and_in_order)
 	CHECK(!unpack(1));
 }
 
+/* Functions that come later, with types of those before and others. */
+TEST(what_was_added_is_packed_alone)
+{
+	static const struct proto_name names[] = { { 1, "ONE" }, { 7, "SEVEN" } };
+	struct proto proto = { .ret = { .kind = PROTO_VOID, .bytes = 8 } };
+	struct proto_packed done = { 0 };
+	struct proto_type type = { 0 };
+	const uint32_t cnt = table->cnt;
+	int64_t value;
+
+	piece_max = 1 << 20;
+	CHECK(!proto_table_pack_more(table, &done, piece_max, keep_piece, NULL) && piece_cnt == 1);
+	CHECK(!proto_table_pack_more(table, &done, piece_max, keep_piece, NULL) && piece_cnt == 1);
+	CHECK(!prototab_named(table, names, 4, names, 2, &type));
+	proto.ret = type;
+	CHECK(!prototab_add(table, &proto) && !prototab_add(table, proto_table_get(table, 0)));
+	CHECK(!proto_table_pack_more(table, &done, piece_max, keep_piece, NULL) && piece_cnt == 2);
+	CHECK(done.cnt == cnt + 2 && done.enum_cnt == table->enum_cnt);
+	fresh_table();
+	CHECK(unpack(1) == -EBADMSG && !unpack(0) && !unpack(1) && table->cnt == cnt + 2);
+	check_args();
+	type = proto_table_get(table, cnt)->ret;
+	CHECK(proto_enumerator(table, &type, text_from("SEVEN"), &value) && value == 7);
+}
+
 /* ---- bytes of anybody ---- */
 
 /* Read everything in the table; a name must consist of the characters of a name. */

@@ -133,6 +133,47 @@ TEST(a_recording_is_readable_while_it_is_written)
 	recfile_reader_free(r);
 }
 
+/* Forty events, the second half of them of functions that came in between, too. */
+static struct event *write_grown(void)
+{
+	const struct recfile_summary summary = { 0 };
+	struct functab table = { .funcs = funcs, .cnt = 3 };
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+	struct event *events = small_events(40);
+
+	for (size_t i = 0; i < 40; i++) {
+		if (!i || i == 20 || i == 30) {
+			table.cnt += i / 10;
+			CHECK(!recfile_writer_funcs(w, &table));
+		}
+		if (is_call(&events[i]))
+			events[i].func_id = (uint16_t)(table.cnt - 1 - i % 2);
+		CHECK(!recfile_writer_events(w, &events[i], 1));
+		CHECK(i % 3 || !recfile_writer_flush(w));
+	}
+	CHECK(!recfile_writer_funcs(w, &table)); /* none is new */
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
+	return events;
+}
+
+TEST(functions_may_come_between_events)
+{
+	struct event *events = write_grown();
+	size_t event_cnt = 0;
+
+	read_file(events, 40);
+	CHECK(!seen.err && seen.is_closed && seen.func_cnt == 3 + 2 + 3);
+	CHECK(seen.event_cnt == 40 && !seen.summary.bad_cnt);
+	file_read();
+	for (size_t cut = FILE_HEAD; cut < image.len; cut++) {
+		file_write(image.bytes, cut);
+		read_file(events, 40);
+		CHECK(!seen.err && seen.tail_bytes == cut - whole_bytes(image.bytes, cut));
+		CHECK(seen.event_cnt >= event_cnt && seen.func_cnt <= 8);
+		event_cnt = seen.event_cnt;
+	}
+}
+
 /* ---- cut and damaged files ---- */
 
 TEST(a_file_cut_at_any_byte_gives_its_whole_chunks)

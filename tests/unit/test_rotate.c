@@ -45,6 +45,25 @@ static void report_nth(int nth, const struct render_columns *columns)
 	strcpy(path, newest);
 }
 
+/* The next file names functions that came in the middle of this one. */
+TEST(rotated_recordings_have_functions_that_came_later)
+{
+	const struct event ev = { .time_ns = 5, .func_id = 4 };
+	const struct recfile_summary summary = { 0 };
+	struct functab table = { .funcs = funcs, .cnt = 3 };
+
+	write_next(&table, NULL, 0, 2);
+	table.cnt = 5;
+	CHECK(!recfile_writer_funcs(w, &table) && !recfile_writer_events(w, &ev, 1));
+	write_next(&table, &ev, 1, 2);
+	CHECK(!recfile_writer_summary(w, &summary) && !recfile_writer_close(w));
+	for (int i = 0; i < 2; i++) {
+		report_nth(i, NULL);
+		CHECK(told.stats.event_cnt == 1 && !told.stats.graph.bad_cnt);
+		CHECK(strstr(told.text, func_names[4]));
+	}
+}
+
 /* Each file can be read without the others. */
 TEST(rotated_recordings_are_whole_each)
 {

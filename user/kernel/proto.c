@@ -324,24 +324,37 @@ static int pack_func(struct packer *pk, const struct proto *proto)
 	return 0;
 }
 
-int proto_table_pack(const struct proto_table *table, size_t max_bytes,
-		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx)
+int proto_table_pack_more(const struct proto_table *table, struct proto_packed *done,
+			  size_t max_bytes, int (*piece)(void *ctx, const void *bytes, size_t len),
+			  void *ctx)
 {
-	struct packer pk = { .piece = piece, .ctx = ctx };
+	struct packer pk = { .piece = piece,
+			     .ctx = ctx,
+			     .head = { .first_enum = done->enum_cnt, .first_id = done->cnt } };
 	int err = 0;
 
 	if (max_bytes < PROTO_PIECE_MIN)
 		return -EINVAL;
 	pk.max_bytes = max_bytes - sizeof(pk.head);
-	for (uint32_t i = 0; i < table->enum_cnt && !err; i++)
+	for (uint32_t i = done->enum_cnt; i < table->enum_cnt && !err; i++)
 		err = pack_enum(&pk, &table->enums[i]);
-	for (uint32_t i = 0; i < table->cnt && !err; i++)
+	for (uint32_t i = done->cnt; i < table->cnt && !err; i++)
 		err = pack_func(&pk, &table->protos[i]);
 	if (!err)
 		err = flush(&pk);
+	if (!err)
+		*done = (struct proto_packed){ .enum_cnt = table->enum_cnt, .cnt = table->cnt };
 	strbuf_release(&pk.body);
 	strbuf_release(&pk.out);
 	return err;
+}
+
+int proto_table_pack(const struct proto_table *table, size_t max_bytes,
+		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx)
+{
+	struct proto_packed none = { 0 };
+
+	return proto_table_pack_more(table, &none, max_bytes, piece, ctx);
 }
 
 /* ---- unpacking untrusted bytes ---- */

@@ -134,6 +134,20 @@ void proto_enumerators(const struct proto_table *table, const struct proto_type 
 int proto_table_pack(const struct proto_table *table, size_t max_bytes,
 		     int (*piece)(void *ctx, const void *bytes, size_t len), void *ctx);
 
+/* How much of a table has been packed; zeroed: nothing. */
+struct proto_packed {
+	uint32_t enum_cnt;
+	uint32_t cnt; /* functions */
+};
+
+/*
+ * proto_table_pack_more - as proto_table_pack, of what was added since *@done, which advances unless it fails. The pieces
+ * follow those that were packed before.
+ */
+int proto_table_pack_more(const struct proto_table *table, struct proto_packed *done,
+			  size_t max_bytes, int (*piece)(void *ctx, const void *bytes, size_t len),
+			  void *ctx);
+
 /*
  * proto_table_unpack - add the contents of one piece; pieces come in the order they were packed.
  *

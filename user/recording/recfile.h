@@ -25,7 +25,7 @@
 #define RECFILE_FIRST_BYTE    0x89 /* no text begins with it */
 #define RECFILE_VERSION_MAJOR 1    /* readers refuse any other */
 /* A higher minor version may have chunks that older readers skip. */
-#define RECFILE_VERSION_MINOR 12
+#define RECFILE_VERSION_MINOR 13
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
 #define RECFILE_CALLER_MAX    (ROW_NAME_MAX + ROW_MODULE_MAX + 48) /* "name+0x.../0x... [module]" */
 #define RECFILE_BATCH_CNT     4096 /* the most events that the reader returns at a time */
@@ -61,10 +61,12 @@ void recfile_host_read(struct recfile_host *host, uint32_t cpu_cnt, const char *
 #define RECFILE_SHOWS_MEMBERS (1u << 7) /* calls have members of structs (--show); since 1.9 */
 #define RECFILE_SHOWS_USTACK  (1u << 8) /* since 1.10 */
 #define RECFILE_SHOWS_PKT     (1u << 9) /* packets have numbers (--track); since 1.10 */
+/* No part of calls, beside them: functions may come after the first event, those of new BPF programs; since 1.13. */
+#define RECFILE_GROWS (1u << 10)
 
 /* How the recording was made; since 1.4. Strings are cut to fit, and NUL-terminated. */
 struct recfile_made {
-	uint32_t shown;      /* RECFILE_SHOWS_* */
+	uint32_t shown;      /* RECFILE_SHOWS_*, RECFILE_GROWS */
 	char node[128];      /* the host: --host or uname -n */
 	char attach[128];    /* how programs were attached */
 	char options[4096];  /* the recorder's command line, quoted for a shell, without COMMAND */
@@ -91,6 +93,7 @@ struct recfile_summary {
 struct recfile_writer;
 
 struct proto_table;
+struct proto_packed;
 
 struct recfile_config {
 	const char *path; /* for outfile_open; NULL: write to fd, which the caller keeps */
@@ -128,14 +131,21 @@ struct recfile_config {
  */
 int recfile_writer_new(struct recfile_writer **out, const struct recfile_config *config);
 
-/* recfile_writer_funcs - write the functions, which later events refer to by their index in @functab. Call it once. */
+/*
+ * recfile_writer_funcs - write the functions that the file does not name yet, which later events refer to by their index in
+ * @functab. Call it again when the table has grown.
+ */
 int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab);
 
-/* recfile_writer_types - write a piece from proto_table_pack; in order, before the events. */
+/* recfile_writer_types - write a piece from proto_table_pack_more; in order, before the events of its functions. */
 int recfile_writer_types(struct recfile_writer *w, const void *bytes, size_t len);
 
-/* recfile_writer_members - write the types of the functions' members (--show), before the events. Call it once. */
-int recfile_writer_members(struct recfile_writer *w, const struct proto_table *types);
+/*
+ * recfile_writer_members - write the types of the functions' members (--show) from *@done on, which advances
+ * (proto_table_pack_more), before the events of these functions.
+ */
+int recfile_writer_members(struct recfile_writer *w, const struct proto_table *types,
+			   struct proto_packed *done);
 
 /*
  * recfile_writer_points - write the tracepoints, which later events refer to by their index in @points. Call it once.
@@ -247,7 +257,7 @@ enum recfile_kind {
 	RECFILE_END, /* no whole chunk is left; more may follow if the file is being written */
 	RECFILE_HOST,
 	RECFILE_MADE,  /* once, right after the host, or never */
-	RECFILE_FUNCS, /* the table has grown */
+	RECFILE_FUNCS, /* the table has grown; also between events */
 	RECFILE_TYPES,
 	RECFILE_MEMBER_TYPES,
 	RECFILE_POINTS, /* the table of tracepoints has grown */
@@ -344,7 +354,7 @@ uint64_t recfile_reader_tail_bytes(const struct recfile_reader *r);
 /* recfile_reader_host - the host's facts; NULL before RECFILE_HOST, which comes before all events. */
 const struct recfile_host *recfile_reader_host(const struct recfile_reader *r);
 
-/* recfile_reader_functab - the functions known so far; the table does not move while it grows. */
+/* recfile_reader_functab - the functions known so far. While it grows the table does not move, nor do names, but its functions. */
 const struct functab *recfile_reader_functab(const struct recfile_reader *r);
 
 /* recfile_reader_points - the same for tracepoints. */

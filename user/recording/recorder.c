@@ -65,22 +65,37 @@ static int put_types(void *ctx, const void *bytes, size_t len)
 	return recfile_writer_types(ctx, bytes, len);
 }
 
-/* Write the tables that events refer to. */
+/* Write the functions that the file lacks, and their types. */
+static int write_funcs(struct recorder *rec)
+{
+	const struct details *details = rec->config.details;
+	int err = recfile_writer_funcs(rec->writer, rec->config.functab);
+
+	if (!err && details->values && details->protos)
+		err = proto_table_pack_more(details->protos, &rec->types, RECFILE_CHUNK_MAX,
+					    put_types, rec->writer);
+	if (!err && details->members)
+		err = recfile_writer_members(rec->writer, details->members, &rec->members);
+	return err;
+}
+
+/* Write the tables that events refer to, of which the file has none. */
 static int write_tables(struct recorder *rec)
 {
 	const struct details *details = rec->config.details;
 	int err = recfile_writer_made(rec->writer, rec->config.made);
 
-	if (!err)
-		err = recfile_writer_funcs(rec->writer, rec->config.functab);
-
+	rec->types = rec->members = (struct proto_packed){ 0 };
 	if (!err && details->points)
 		err = recfile_writer_points(rec->writer, rec->config.points, details->points);
-	if (!err && details->values && details->protos)
-		err = proto_table_pack(details->protos, RECFILE_CHUNK_MAX, put_types, rec->writer);
-	if (!err && details->members)
-		err = recfile_writer_members(rec->writer, details->members);
-	return err;
+	return err ? err : write_funcs(rec);
+}
+
+void recorder_added(struct recorder *rec)
+{
+	const int err = write_funcs(rec);
+
+	rec->err = rec->err ? rec->err : err;
 }
 
 static void recorder_read_host(const struct recorder *rec, struct recfile_host *host)
@@ -182,7 +197,7 @@ int recorder_events(struct recorder *rec, const struct event *events, size_t cnt
 {
 	const struct recorder_config *config = &rec->config;
 	uint64_t bytes;
-	int err = recfile_writer_events(rec->writer, events, cnt);
+	int err = rec->err ? rec->err : recfile_writer_events(rec->writer, events, cnt);
 
 	if (err || rec->is_full)
 		return err;
@@ -198,6 +213,8 @@ int recorder_events(struct recorder *rec, const struct event *events, size_t cnt
 
 int recorder_flush(struct recorder *rec, uint64_t now_ns)
 {
+	if (rec->err)
+		return rec->err;
 	if (now_ns < rec->next_flush_ns && !outfile_is_behind(recfile_writer_file(rec->writer)))
 		return 0;
 	rec->next_flush_ns = now_ns + FLUSH_NS;
@@ -380,7 +397,7 @@ static bool is_too_old(const struct flightfile *f, const struct chunk_head *head
 	return head->type == CHUNK_EVNT && events_of(head)->last_ns < f->from_ns;
 }
 
-/* Every segment has these chunks. */
+/* Every segment begins with these chunks; those of functions may come later, too, and the segments after it begin with them. */
 static bool is_table(const struct chunk_head *head)
 {
 	return head->type == CHUNK_HOST || head->type == CHUNK_MADE || head->type == CHUNK_FUNC ||
@@ -410,18 +427,36 @@ static void set_start(const struct flightfile *f, struct chunk_head *head,
 	}
 }
 
+static struct chunk_head *first_chunk(void *segment)
+{
+	return (struct chunk_head *)((char *)segment + sizeof(struct file_head));
+}
+
+int flightfile_head(struct flightfile *f, void *first, size_t first_len, void *newest,
+		    size_t newest_len)
+{
+	struct chunk_head *head = first_chunk(first);
+	const struct chunk_head *end = (const struct chunk_head *)((char *)newest + newest_len);
+
+	recorder_put(f, first, sizeof(struct file_head));
+	set_start(f, head, (const struct chunk_head *)((char *)first + first_len));
+	put_chunk(f, head);
+	/* without the host */
+	for (head = next_chunk(first_chunk(newest)); head < end && !f->err;
+	     head = next_chunk(head)) {
+		if (is_table(head))
+			put_chunk(f, head);
+	}
+	return f->err;
+}
+
 int flightfile_put(struct flightfile *f, void *segment, size_t len)
 {
-	struct chunk_head *head = (struct chunk_head *)((char *)segment + sizeof(struct file_head));
 	const struct chunk_head *end = (const struct chunk_head *)((char *)segment + len);
-	const bool is_first = !f->bytes;
 
-	if (is_first) {
-		recorder_put(f, segment, sizeof(struct file_head));
-		set_start(f, head, end);
-	}
-	for (; head < end && !f->err; head = next_chunk(head)) {
-		if (is_too_old(f, head) || (!is_first && is_table(head)))
+	for (struct chunk_head *head = first_chunk(segment); head < end && !f->err;
+	     head = next_chunk(head)) {
+		if (is_too_old(f, head) || is_table(head))
 			continue;
 		if (head->type == CHUNK_EVNT)
 			f->event_cnt += events_of(head)->event_cnt;
@@ -689,6 +724,15 @@ static int file_step(struct flight *f)
 	return err;
 }
 
+/* The newest segment has just begun: it has all tables, and nothing else. */
+static int file_head(struct flight *f)
+{
+	const struct segment *first = segment_of(f, f->next);
+	const struct segment *newest = segment_of(f, f->newest);
+
+	return flightfile_head(&f->file, first->bytes, first->len, newest->bytes, newest->len);
+}
+
 /* The window is complete: end the segment that is being filled. */
 static int file_begin(struct flight *f)
 {
@@ -709,6 +753,8 @@ static int file_begin(struct flight *f)
 	f->stats.removed_cnt += flightfile_room(f->dir_fd, bytes, f->config.disk_bytes);
 	err = flightfile_begin(&f->file, f->dir_fd, host_real_ns() - (now_ns - f->happened_ns),
 			       f->window_begin_ns);
+	if (!err)
+		err = file_head(f);
 	if (err)
 		file_failed(f, err); /* another file may succeed later */
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "format/details.h"
 #include "kernel/comms.h"
+#include "kernel/proto.h"
 #include "recording/recfile.h"
 #include "trace/functab.h"
 
@@ -33,7 +34,10 @@ struct recorder {
 	struct recfile_writer *writer; /* also takes events and names directly */
 	struct recorder_config config;
 	uint64_t next_flush_ns;
-	bool is_full; /* --max-size is reached */
+	bool is_full;                /* --max-size is reached */
+	struct proto_packed types;   /* that the file has */
+	struct proto_packed members; /* the same */
+	int err;                     /* of recorder_added */
 };
 
 /*
@@ -51,6 +55,12 @@ int recorder_begin(struct recorder *rec);
 
 /* recorder_events - write the next events, to the next file if --rotate requires it. Return: 0 or -errno. */
 int recorder_events(struct recorder *rec, const struct event *events, size_t cnt);
+
+/*
+ * recorder_added - the tables of functions and of their types have grown: write the rest before the first event of these
+ * functions. An error is that of the next recorder_events or recorder_flush.
+ */
+void recorder_added(struct recorder *rec);
 
 /* recorder_flush - flush if a tenth of a second has passed. Return: 0 or -errno. */
 int recorder_flush(struct recorder *rec, uint64_t now_ns);
@@ -168,9 +178,14 @@ uint64_t flightfile_room(int dir_fd, uint64_t bytes, uint64_t disk_bytes);
 int flightfile_begin(struct flightfile *f, int dir_fd, uint64_t real_ns, uint64_t from_ns);
 
 /*
- * flightfile_put - append a segment, a complete recording without its summary. Renumbers the chunks, in @segment too.
- * Return: 0 or -errno, sticky.
+ * flightfile_head - write the beginning of a file whose first segment is @first: its host, and the tables of @newest, which
+ * has the functions of all segments. Both are complete recordings without a summary; the chunks that are written are
+ * renumbered there, too. Return: 0 or -errno, sticky.
  */
+int flightfile_head(struct flightfile *f, void *first, size_t first_len, void *newest,
+		    size_t newest_len);
+
+/* flightfile_put - append the rest of a segment, renumbered as by flightfile_head. Return: 0 or -errno, sticky. */
 int flightfile_put(struct flightfile *f, void *segment, size_t len);
 
 /* flightfile_abandon - remove an unfinished file, if any. */

@@ -36,7 +36,7 @@ struct recfile_writer {
 	uint32_t seq;   /* number of the next chunk */
 	uint64_t bytes; /* length of the whole chunks passed to the file */
 	uint32_t cpu_cnt;
-	size_t func_cnt;
+	size_t func_cnt; /* that the file names */
 	size_t point_cnt;
 	const struct proto_table *point_types; /* borrowed */
 	bool (*comm)(void *ctx, uint32_t tid, uint64_t time_ns, struct text *name, bool *is_last);
@@ -802,6 +802,7 @@ int recfile_writer_restart(struct recfile_writer *w, const struct recfile_host *
 {
 	w->seq = 0;
 	w->bytes = 0;
+	w->func_cnt = 0;
 	w->event_cnt = 0;
 	w->bad_cnt = 0;
 	w->is_next = true;
@@ -870,15 +871,15 @@ static struct two_names names_of_point(const void *table, size_t id)
 	return (struct two_names){ point->name, point->system };
 }
 
-static int put_names(struct recfile_writer *w, uint32_t type, size_t cnt, const void *table,
-		     struct two_names (*names_of)(const void *table, size_t id))
+/* Write the names of the numbers from @id to @cnt. */
+static int put_names(struct recfile_writer *w, uint32_t type, size_t id, size_t cnt,
+		     const void *table, struct two_names (*names_of)(const void *table, size_t id))
 {
 	struct {
 		struct chunk_head head;
 		struct funcs_head funcs;
 		char strings[FUNCS_BYTES];
 	} *out = malloc(sizeof(*out));
-	size_t id = 0;
 
 	if (!out)
 		return -ENOMEM;
@@ -909,8 +910,10 @@ static int put_names(struct recfile_writer *w, uint32_t type, size_t cnt, const 
 
 int recfile_writer_funcs(struct recfile_writer *w, const struct functab *functab)
 {
+	const size_t first = w->func_cnt;
+
 	w->func_cnt = functab->cnt < NFG_FUNC_CNT ? functab->cnt : NFG_FUNC_CNT;
-	return put_names(w, CHUNK_FUNC, w->func_cnt, functab, names_of_func);
+	return put_names(w, CHUNK_FUNC, first, w->func_cnt, functab, names_of_func);
 }
 
 static int put_types(struct recfile_writer *w, uint32_t type, const void *bytes, size_t len)
@@ -936,9 +939,10 @@ static int put_members(void *ctx, const void *bytes, size_t len)
 	return put_types(ctx, CHUNK_SHOW, bytes, len);
 }
 
-int recfile_writer_members(struct recfile_writer *w, const struct proto_table *types)
+int recfile_writer_members(struct recfile_writer *w, const struct proto_table *types,
+			   struct proto_packed *done)
 {
-	return proto_table_pack(types, RECFILE_CHUNK_MAX, put_members, w);
+	return proto_table_pack_more(types, done, RECFILE_CHUNK_MAX, put_members, w);
 }
 
 static int put_fields(void *ctx, const void *bytes, size_t len)
@@ -953,7 +957,7 @@ int recfile_writer_points(struct recfile_writer *w, const struct pointtab *point
 
 	w->point_cnt = points->cnt < NFG_FUNC_CNT ? points->cnt : NFG_FUNC_CNT;
 	w->point_types = types;
-	err = put_names(w, CHUNK_PNTS, w->point_cnt, points, names_of_point);
+	err = put_names(w, CHUNK_PNTS, 0, w->point_cnt, points, names_of_point);
 	return err ? err : proto_table_pack(types, RECFILE_CHUNK_MAX, put_fields, w);
 }
 
