@@ -55,6 +55,51 @@ static void check_events(struct choose_events *ch, const struct event *from, siz
 	CHECK_STR(script_text(out, cnt), want);
 }
 
+/* The first two functions are known at first, the others before tcp_sendmsg returns. Return: choose_events_finish. */
+static int choose_grown(const char *line, const struct details *values, const char *before,
+			const char *after)
+{
+	struct opts opts = opts_of(line);
+	struct functab growing = { .funcs = malloc(2 * sizeof(*funcs)), .cnt = 2 };
+	const struct choose_events_config config = { .opts = &opts,
+						     .functab = &growing,
+						     .may_grow = true,
+						     .details = values,
+						     .path = "rec",
+						     .comm = comm_of };
+	struct choose_events *ch;
+	struct event from[16];
+	int err;
+
+	in_case("%s", line);
+	memcpy(growing.funcs, funcs, 2 * sizeof(*funcs));
+	script_begin("csxe");
+	CHECK(!choose_events_new(&ch, &config));
+	check_events(ch, from, script_events("100 c{ 110 s{", from, 16), before);
+	free(growing.funcs);
+	growing = (struct functab){ .funcs = funcs, .cnt = F_CNT };
+	check_events(ch, from, script_events("120 x{ 130 } 140 } 150 e{ 900 }", from, 16), after);
+	err = choose_events_finish(ch);
+	choose_events_free(ch);
+	opts_release(&opts);
+	return err;
+}
+
+TEST(functions_that_come_later_are_chosen)
+{
+	quiet();
+	CHECK(!choose_grown("-T veth_xmit", NULL, "", "x{ }x"));
+	CHECK(!choose_grown("-T 'veth* [veth]' -T tcp_sendmsg", NULL, "s{", "x{ }x }s"));
+	CHECK(!choose_grown("-G veth_xmit", NULL, "", "x{ }x"));
+	CHECK(!choose_grown("-G tcp_close -G tcp_sendmsg", NULL, "s{", "x{ }x }s e{ }e"));
+	CHECK(!choose_grown("-g veth_xmit", NULL, "c{ s{", "}s e{ }e"));
+	CHECK(!choose_grown("-N veth_xmit", NULL, "c{ s{", "}s e{ }e"));
+	CHECK(!choose_grown("-G tcp_close --slower-than 700ns", NULL, "", "e{ }e"));
+	CHECK(choose_grown("-T udp_sendmsg", NULL, "", "") == VERDICT_NOTHING);
+	CHECK(choose_grown("-T tcp_sendmsg -G udp_*", NULL, "", "") == VERDICT_NOTHING);
+	CHECK(!funcs[F_CLOSE].is_start);
+}
+
 static void check_calls(const struct opts *opts, const struct details *details,
 			const struct event *calls, size_t cnt, const char *want)
 {
@@ -295,6 +340,21 @@ TEST(choice_by_filter)
 	check_filter("--filter 'retval < 0 && len > 4'", calls, cnt, "c{ }c");
 	check_filter("--filter 'retval == 0'", calls, cnt, "c{ }c");
 	end_values();
+}
+
+/* None that is known at the beginning has a result, or the only one that has may come. */
+TEST(functions_that_come_later_fit_the_filter)
+{
+	quiet();
+	for (int has = 0; has <= 1; has++) {
+		begin_values();
+		for (int i = 0; i < F_CNT; i++)
+			add_proto(details.protos, has && i == F_XMIT ? PROTO_SIGNED : PROTO_VOID,
+				  has && i == F_XMIT ? 4 : 8);
+		CHECK(choose_grown("--filter 'retval < 0'", &details, "", "") ==
+		      (has ? 0 : VERDICT_NOTHING));
+		end_values();
+	}
 }
 
 /* Without values, without functions' types, and where no function has a result. */

@@ -5,6 +5,8 @@
 #include "reports.h"
 #include "script.h"
 #include "format/render.h"
+#include "base/verdict.h"
+#include "words.h"
 #include "trace/graph.h"
 
 BEFORE(new_path);
@@ -66,6 +68,46 @@ TEST(a_report_is_what_the_live_trace_would_have_printed)
 	CHECK(told.stats.row_cnt > EVENT_CNT / 2);
 	CHECK(strstr(told.said, "was not closed") && strstr(told.said, "events were lost while"));
 	CHECK(report_has_losses(&told.stats));
+}
+
+/* What options name may come later; only at the end it is known whether it has come. */
+TEST(functions_that_come_later_are_reported)
+{
+	static const struct recfile_made made = { .shown = RECFILE_GROWS };
+	struct functab table = { .funcs = funcs, .cnt = 2 };
+	struct recfile_writer *w = open_writer(path, CPU_CNT);
+	struct event calls[8];
+	size_t cnt;
+
+	script_begin("ab");
+	CHECK(!recfile_writer_made(w, &made));
+	for (table.cnt = 1; table.cnt <= 2; table.cnt++) {
+		CHECK(!recfile_writer_funcs(w, &table));
+		cnt = script_events(table.cnt == 1 ? "1000 a{ a{ } }" : "a{ b{ } }", calls, 8);
+		CHECK(!recfile_writer_events(w, calls, cnt));
+	}
+	CHECK(!recfile_writer_close(w));
+	report_file(false, NULL, 0);
+	CHECK(!told.err && told.stats.call_cnt == 4);
+	EACH_PART(line, "-T tcp_func_1.*; -G tcp_func_1.isra.0; -N tcp_func_0.*") {
+		struct opts opts = opts_of(line);
+
+		report_opts = &opts;
+		report_file(false, NULL, 0);
+		CHECK(!told.err && told.stats.call_cnt == 1);
+		CHECK(strstr(told.text, " tcp_func_1.isra.0();"));
+		opts_release(&opts);
+	}
+	EACH_PART(line, "-T udp_*; -T tcp_func_1.* -G tcp_func_2") {
+		struct opts opts = opts_of(line);
+
+		report_opts = &opts;
+		report_file(false, NULL, 0);
+		CHECK(told.err == VERDICT_NOTHING && !told.stats.row_cnt);
+		CHECK(strstr(told.said, "no function of the recording "));
+		opts_release(&opts);
+	}
+	report_opts = NULL;
 }
 
 /* ---- what was left out ---- */

@@ -793,13 +793,16 @@ int choose_rows_finish(struct choose_rows *cr)
 
 struct choose_events {
 	struct choose_events_config config;
-	/* by func_id, of the functions and tracepoints that the recording had named before its first event */
+	struct funcfilter filter;
+	/* by func_id, of the functions in functab, and of the tracepoints that were named before the first event */
 	bool *is_chosen, *is_point_chosen;
-	size_t func_cnt, point_cnt;
+	size_t chosen_cap, point_cnt;
 	/* a bit for each tid: its last event was on a CPU that was not asked for; NULL without -C */
 	uint8_t *is_away;
-	struct functab functab;
-	uint8_t *kinds;
+	struct functab functab; /* a copy, because start functions are marked in it */
+	size_t func_cap;
+	uint8_t *kinds; /* by func_id; NULL without starts */
+	size_t kind_cap;
 	bool has_starts; /* SELECTS_BY_STARTS */
 	struct starts
 		*starts; /* NULL: the options ask for no start functions, durations or results */
@@ -830,27 +833,42 @@ static int check_matched(const struct funcfilter *filter, const struct functab *
 	return VERDICT_NOTHING;
 }
 
-static int funcs_choose(struct choose_events *ch)
+/* Whether the options show function @id, and which values --filter finds in it. */
+static int func_choose(struct choose_events *ch, uint32_t id)
 {
-	const struct functab *functab = ch->config.functab;
-	struct funcfilter filter;
-	int err = funcfilter_init(&filter, ch->config.opts);
+	const struct details *details = ch->config.details;
+	struct func *func = &ch->functab.funcs[id];
+	const char *module = func->module.len ? func->module.ptr : NULL;
+	struct text missing;
 
-	ch->is_chosen = calloc(functab->cnt + 1, sizeof(*ch->is_chosen));
-	ch->func_cnt = functab->cnt;
-	if (!ch->is_chosen)
-		err = -ENOMEM;
-	for (size_t i = 0; i < functab->cnt && !err; i++) {
-		const struct func *func = &functab->funcs[i];
-		const char *module = func->module.len ? func->module.ptr : NULL;
+	ch->is_chosen[id] =
+		funcfilter_kind(&ch->filter, func->name.ptr, module) & FUNCFILTER_CHOSEN;
+	if (!ch->config.opts->filter || !details || !details->protos)
+		return 0;
+	return start_setup_fit(ch->config.opts->filter, func, id, details->protos, NULL, &missing);
+}
 
-		ch->is_chosen[i] =
-			funcfilter_kind(&filter, func->name.ptr, module) & FUNCFILTER_CHOSEN;
+/* Take the functions that the recording has named since the last time. */
+static int funcs_add(struct choose_events *ch)
+{
+	const struct functab *from = ch->config.functab;
+	struct functab *tab = &ch->functab;
+	const size_t first = tab->cnt;
+	int err = 0;
+
+	if (VEC_RESERVE(ch->is_chosen, ch->chosen_cap, from->cnt) ||
+	    VEC_RESERVE(tab->funcs, ch->func_cap, from->cnt) ||
+	    (ch->kinds && VEC_RESERVE(ch->kinds, ch->kind_cap, from->cnt)))
+		return -ENOMEM;
+	for (; tab->cnt < from->cnt && !err; tab->cnt++) {
+		tab->funcs[tab->cnt] = from->funcs[tab->cnt];
+		err = func_choose(ch, (uint32_t)tab->cnt);
 	}
-	if (!err)
-		err = check_matched(&filter, functab, ch->config.path);
-	funcfilter_release(&filter);
-	return err;
+	if (err || !ch->starts)
+		return err;
+	start_setup_add(ch->kinds, ch->config.opts, tab, first);
+	starts_add(ch->starts, ch->kinds, tab->cnt);
+	return 0;
 }
 
 /* Mark the tracepoints of the recording that match @glob. Return: whether there is one. */
@@ -896,13 +914,12 @@ static int points_choose(struct choose_events *ch)
 	return 0;
 }
 
-static int filter_check(struct choose_events *ch)
+static int values_choose(struct choose_events *ch)
 {
 	const struct opts *opts = ch->config.opts;
 	const struct details *details = ch->config.details;
 	bool has_types = details && details->protos && proto_table_get(details->protos, 0);
 	const struct selector *selector = selector_of(opts, SELECTS_BY_VALUES);
-	int err;
 
 	if (selector && !has_types) {
 		log_error("'%s' has no values, which %s needs", ch->config.path, selector->option);
@@ -910,29 +927,23 @@ static int filter_check(struct choose_events *ch)
 			 selector->values, selector->option);
 		return VERDICT_NOTHING;
 	}
-	err = opts->filter ? start_setup_check_filter(opts, &ch->functab, details->protos, NULL)
-			   : 0;
-	return err || !selector ? err : value_match_new(&ch->match, opts, details);
+	return selector ? value_match_new(&ch->match, opts, details) : 0;
 }
 
-/* Use a copy of the function table, because start functions are marked in it. */
+static int filter_check(struct choose_events *ch)
+{
+	return ch->config.opts->filter ? start_setup_check_filter(ch->config.opts, &ch->functab,
+								  ch->config.details->protos, NULL)
+				       : 0;
+}
+
 static int starts_choose(struct choose_events *ch)
 {
-	const struct functab *functab = ch->config.functab;
-	const size_t bytes = functab->cnt * sizeof(*functab->funcs);
-	int err;
+	const int err = start_setup_new(&ch->starts, &ch->kinds, ch->config.opts, &ch->functab,
+					ch->config.cost);
 
-	ch->functab.funcs = malloc(bytes + 1);
-	if (!ch->functab.funcs)
-		return -ENOMEM;
-	if (bytes)
-		memcpy(ch->functab.funcs, functab->funcs, bytes);
-	ch->functab.cnt = functab->cnt;
-	err = filter_check(ch);
-	if (err)
-		return err;
-	return start_setup_new(&ch->starts, &ch->kinds, ch->config.opts, &ch->functab,
-			       ch->config.cost);
+	ch->kind_cap = ch->kinds ? ch->functab.cnt : 0;
+	return err;
 }
 
 int choose_events_new(struct choose_events **out, const struct choose_events_config *config)
@@ -949,9 +960,17 @@ int choose_events_new(struct choose_events **out, const struct choose_events_con
 	if (config->opts->has_cpus && !ch->is_away)
 		err = -ENOMEM;
 	if (!err)
-		err = funcs_choose(ch);
+		err = funcfilter_init(&ch->filter, config->opts);
+	if (!err)
+		err = funcs_add(ch);
+	if (!err && !config->may_grow)
+		err = check_matched(&ch->filter, config->functab, config->path);
 	if (!err)
 		err = points_choose(ch);
+	if (!err)
+		err = values_choose(ch);
+	if (!err && !config->may_grow)
+		err = filter_check(ch);
 	if (!err)
 		err = starts_choose(ch);
 	if (err)
@@ -961,12 +980,23 @@ int choose_events_new(struct choose_events **out, const struct choose_events_con
 	return err;
 }
 
+int choose_events_finish(struct choose_events *ch)
+{
+	int err;
+
+	if (!ch->config.may_grow)
+		return 0;
+	err = check_matched(&ch->filter, ch->config.functab, ch->config.path);
+	return err ? err : filter_check(ch);
+}
+
 void choose_events_free(struct choose_events *ch)
 {
 	if (!ch)
 		return;
 	starts_free(ch->starts);
 	value_match_free(ch->match);
+	funcfilter_release(&ch->filter);
 	free(ch->kinds);
 	free(ch->functab.funcs);
 	free(ch->is_chosen);
@@ -1019,7 +1049,7 @@ static bool is_chosen(struct choose_events *ch, struct event *ev)
 
 	if (ev->kind == EVENT_LOST || ev->kind == EVENT_GAP || ev->kind == EVENT_TORN)
 		return true;
-	if (event_is_call(ev) && (ev->func_id >= ch->func_cnt || !ch->is_chosen[ev->func_id]))
+	if (event_is_call(ev) && (ev->func_id >= ch->functab.cnt || !ch->is_chosen[ev->func_id]))
 		return false;
 	if (ev->kind == EVENT_POINT &&
 	    (ev->func_id >= ch->point_cnt || !ch->is_point_chosen[ev->func_id]))
@@ -1038,9 +1068,12 @@ int choose_events_feed(struct choose_events *ch, const struct event *events, siz
 		       const struct event **out, size_t *out_cnt)
 {
 	size_t kept_cnt = 0;
+	int err = 0;
 
-	if (VEC_RESERVE(ch->kept, ch->kept_cap, cnt))
-		return -ENOMEM;
+	if (ch->functab.cnt < ch->config.functab->cnt)
+		err = funcs_add(ch);
+	if (err || VEC_RESERVE(ch->kept, ch->kept_cap, cnt))
+		return err ? err : -ENOMEM;
 	for (size_t i = 0; i < cnt; i++) {
 		ch->kept[kept_cnt] = events[i];
 		if (!is_chosen(ch, &ch->kept[kept_cnt]))

@@ -66,7 +66,8 @@ struct choose_events;
 
 struct choose_events_config {
 	const struct opts *opts;
-	const struct functab *functab; /* of the recording */
+	const struct functab *functab; /* of the recording; it may grow */
+	bool may_grow; /* the recording says so: only choose_events_finish knows whether a rule names no function */
 	const struct pointtab *points; /* the same */
 	const struct details *details; /* values, for --errors-only and --filter; may be NULL */
 	const char *path;              /* of the recording, for messages */
@@ -92,6 +93,12 @@ void choose_events_free(struct choose_events *ch);
  */
 int choose_events_feed(struct choose_events *ch, const struct event *events, size_t cnt,
 		       const struct event **out, size_t *out_cnt);
+
+/*
+ * choose_events_finish - nothing more comes. Return: 0, or VERDICT_NOTHING as choose_events_new, of a recording that
+ * may_grow; already logged.
+ */
+int choose_events_finish(struct choose_events *ch);
 
 /* choose_events_starts - what selects by start functions, durations or results; NULL: the options ask for neither. */
 struct starts *choose_events_starts(struct choose_events *ch);

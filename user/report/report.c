@@ -142,6 +142,7 @@ struct recording {
 		*comms; /* of the recording; tasks of this host with the same ids are other tasks */
 	char node[128]; /* of --host or of the file; "": neither says */
 	bool has_made;  /* the file has its options */
+	bool may_grow;  /* RECFILE_GROWS */
 	uint32_t shown; /* RECFILE_SHOWS_*, or 0 without has_made */
 	struct netcost cost;          /* of its calls */
 	struct pipeline *pipeline;    /* NULL before the host's facts came */
@@ -173,12 +174,13 @@ static int check_packets(const struct recording *rec)
 	return VERDICT_NOTHING;
 }
 
-/* Called once the functions are known, that is, with the first events. */
+/* Called with the first events, once the functions of the beginning are known. */
 static int replayrec_choice_begin(struct recording *rec)
 {
 	const struct choose_events_config config = {
 		.opts = rec->config->opts,
 		.functab = recfile_reader_functab(rec->reader),
+		.may_grow = rec->may_grow,
 		.points = recfile_reader_points(rec->reader),
 		.details = rec->config->details,
 		.path = rec->config->path,
@@ -327,6 +329,7 @@ static int on_made(struct recording *rec, const struct recfile_made *made)
 	int err;
 
 	name_host(rec, made->node);
+	rec->may_grow = made->shown & RECFILE_GROWS;
 	if (config->opts && !wants_net_of_part(config->opts))
 		rec->cost = made->cost;
 	rec->stats->command = recfile_made_of_command(recfile_reader_host(rec->reader), made);
@@ -551,6 +554,8 @@ static int recording_read(struct recording *rec)
 		return err || report_is_stopped(rec->config) ? err : tell_nothing(rec);
 	if (!err)
 		err = replayrec_choice_begin(rec); /* of a recording without events */
+	if (!err && rec->choice)
+		err = choose_events_finish(rec->choice);
 	if (!err)
 		err = show_open(rec);
 	end_err = pipeline_end(rec->pipeline);

@@ -59,6 +59,12 @@ static void task_release(struct task *task)
 	free(task->held.list);
 }
 
+void starts_add(struct starts *st, const uint8_t *kinds, size_t func_cnt)
+{
+	st->config.kinds = kinds;
+	st->config.func_cnt = func_cnt;
+}
+
 void starts_free(struct starts *st)
 {
 	if (!st)

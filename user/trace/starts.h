@@ -54,6 +54,9 @@ struct starts_stats {
 int starts_new(struct starts **out, const struct starts_config *config);
 void starts_free(struct starts *st);
 
+/* starts_add - functions were added: their kinds are in @kinds, too, which replaces that of the configuration. */
+void starts_add(struct starts *st, const uint8_t *kinds, size_t func_cnt);
+
 /*
  * starts_feed - handle the next @cnt events and return those to show.
  *
