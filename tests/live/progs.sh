@@ -310,17 +310,24 @@ test_list()
 	expect_count 1 '^counted_tc \[bpf:[0-9]+\]: this BPF program has no type \(BTF\)' out
 }
 
+# load_new: another counted_xdp, at near0 once the trace has it.
+load_new()
+{
+	rm -f $bpffs-new
+	bpftool prog load /files/netprogs.bpf.o $bpffs-new type xdp || fail 'cannot load another'
+	wait_for 20 grep -q "'counted_xdp' .* is traced from here on" err || fail 'it is not noticed'
+	wait_for 20 grep -q "'length_of' .* is traced from here on" err || fail 'its subprogram is not noticed'
+	id=$(id_of counted_xdp)
+	bpftool net attach xdpgeneric pinned $bpffs-new dev near0
+}
+
 # appears OPTION...: a program that is loaded during a trace passes packets.
 appears()
 {
 	make_road
 	begin netfgraph -v -T '* [bpf]' --graph-opts retval -o out "$@"
 	wait_attached
-	rm -f $bpffs-new
-	bpftool prog load /files/netprogs.bpf.o $bpffs-new type xdp || fail 'cannot load another'
-	wait_for 20 grep -q "'counted_xdp' .* is traced from here on" err || fail 'it is not noticed'
-	id=$(id_of counted_xdp)
-	bpftool net attach xdpgeneric pinned $bpffs-new dev near0
+	load_new
 	/tmp/send
 	sleep 1
 	end_trace
@@ -342,21 +349,78 @@ test_opens()
 	appears --filter 'retval == 2'
 }
 
-# A recording does not take it, and says so.
-test_unrecorded()
+# fill COUNT: that many times half a megabyte of a recording, not faster than a ring can be read.
+fill()
+{
+	for i in $(seq "$1"); do
+		workload calls 5000
+		sleep 0.2
+	done
+}
+
+# report_new RECORDING: the calls of the new program, in all and chosen by its name.
+report_new()
+{
+	netfgraph report "$1" --graph-opts args,retval -o out || fail "no report of $1"
+	traced_all counted_xdp length_of
+	expect_line "counted_xdp \[bpf:$id\]\(.*\) \{" out
+	expect_count_guarded $sent 'ret=0x2 \[XDP_PASS\]' out err
+	netfgraph report "$1" -T "counted_xdp [bpf:$id]" -o out || fail "no report of counted_xdp in $1"
+	traced_all counted_xdp
+	expect_no_line 'length_of' out
+	netfgraph report "$1" --filter 'retval == XDP_PASS' -o out || fail "no report by a result in $1"
+	traced_all counted_xdp length_of
+}
+
+# A recording takes it, and knows its types, and so does the next file.
+test_recorded()
 {
 	make_road
-	attach_xdp xdpgeneric
-	begin netfgraph record -v -T 'counted_* [bpf]' -o rec
+	rm -f rec*
+	before=$(runs counted_xdp)
+	begin netfgraph record -v -T '* [bpf]' -T __sys_getsockname --graph-opts args,retval --max-overhead 100 --rotate 1M,3 -o rec
 	wait_attached
-	rm -f $bpffs-new
-	bpftool prog load /files/netprogs.bpf.o $bpffs-new type xdp || fail 'cannot load another'
-	id=$(bpftool prog show pinned $bpffs-new | sed -n '1s/:.*//p')
-	sleep 2
+	load_new
+	/tmp/send
+	sleep 1
+	cp rec killed.rec
+	fill 7
+	/tmp/send
+	sleep 1
+	end_trace
+	ls -la
+	rm $bpffs-new
+	[ $(($(runs counted_xdp) - before)) -eq $((2 * sent)) ] || fail "the kernel counts $(($(runs counted_xdp) - before)) runs"
+	[ -e rec.1 ] || fail 'only one file'
+	for file in rec killed.rec; do
+		report_new $file
+	done
+	netfgraph info rec >about
+	expect_line '^ +[0-9]+  counted_xdp \[bpf:' about
+	netfgraph profile --input rec -o out && expect_line " counted_xdp \[bpf:$id\]$" out
+	netfgraph report rec --format json -o out && expect_line "\"counted_xdp\",\"module\":\"bpf:$id\"" out
+	expect 3 'no such program' netfgraph report rec -T 'nosuch [bpf]' 2>said
+	expect_line "no function of the recording is called 'nosuch'" said
+}
+
+# A flight recorder has it when it has long thrown away the part in which it came, and waits for it, too.
+test_flight()
+{
+	make_road
+	rm -rf flight
+	begin netfgraph record -v -T '* [bpf]' -T __sys_getsockname --graph-opts args,retval --max-overhead 100 \
+		--ring 8M --window 2s --when 'counted_xdp > 20/s' -o flight
+	wait_attached
+	load_new
+	fill 25
+	before=$(runs counted_xdp)
+	/tmp/send
+	wait_for 20 grep -q '^netfgraph: recorded to ' err || fail 'no recording'
 	end_trace
 	rm $bpffs-new
-	cat err
-	expect_line "^netfgraph: 1 BPF program was loaded while this was recorded, and not recorded: 'counted_xdp' \[bpf:$id\]$" err
+	ran counted_xdp
+	ls -la flight
+	report_new "$(echo flight/*.rec)"
 }
 
 is_gone()
@@ -419,4 +483,4 @@ test_many()
 	rm -r $bpffs-many-*
 }
 
-run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes -- tables list appears unrecorded opens many
+run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes -- tables list appears recorded flight opens many

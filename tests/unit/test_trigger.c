@@ -43,7 +43,7 @@ static const struct trigger_ops ops = {
 };
 
 /* In scripts: c tcp_v4_connect, s tcp_sendmsg, r ip_rcv, k kfree_skb_reason. */
-static void start(const char *text)
+static void start_with(const char *text, const struct functab *tab)
 {
 	const struct trigger_cond *missing;
 
@@ -53,7 +53,12 @@ static void start(const char *text)
 		rule.conds[i].tests_result = rule.conds[i].test.len &&
 					     memmem(rule.conds[i].test.ptr, rule.conds[i].test.len,
 						    "retval", strlen("retval"));
-	CHECK(!trigger_new(&t, &rule, &functab, &ops, &missing));
+	CHECK(!trigger_new(&t, &rule, tab, &ops, &missing));
+}
+
+static void start(const char *text)
+{
+	start_with(text, &functab);
 }
 
 /* Return: how many hits there are so far. */
@@ -227,6 +232,21 @@ TEST(a_call_takes_longer)
 }
 
 /* It is told by the first event behind the limit, and not again at its return. */
+/* Of BPF programs, say: a condition's name may have a function already, and gets another. */
+TEST(functions_that_come_later_are_watched)
+{
+	struct functab growing = { .funcs = funcs, .cnt = 2, .room = 4 };
+
+	start_with("*c* > 10ms || *s* > 1s", &growing);
+	CHECK(hits_after("1ms r{ +20ms } c{ +1ms }") == 0);
+	growing.cnt = 4;
+	trigger_add(t, &growing);
+	CHECK(hits_after("+1ms r{ +5ms }") == 0);
+	CHECK(hits_after("+1ms r{ +20ms } k{ +1ms }") == 1);
+	CHECK(hits[0].func_id == 2);
+	end(0);
+}
+
 TEST(a_call_that_does_not_return_is_told)
 {
 	start("tcp_v4_connect > 1s");

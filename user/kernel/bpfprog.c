@@ -349,13 +349,11 @@ const char *bpfprog_refusal(int err)
 struct holder_rec {
 	uint64_t prog_id;
 	uint64_t ref_cnt;
-	uint64_t type;
-	uint64_t name[2];
 };
 
 /* Where the iterator finds it. */
 struct holder_members {
-	struct kbtf_member aux, type, id, refcnt, name;
+	struct kbtf_member aux, id, refcnt;
 };
 
 #define LOAD(size, dst, src, offset)                            \
@@ -384,18 +382,12 @@ static int holders_load(const struct holder_members *at, uint32_t btf_id)
 	const struct bpf_insn insns[] = {
 		LOAD(BPF_DW, BPF_REG_6, BPF_REG_1, 0), /* ctx->meta */
 		LOAD(BPF_DW, BPF_REG_7, BPF_REG_1, 8), /* ctx->prog */
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_7, .off = 16 },
-		LOAD(BPF_W, BPF_REG_2, BPF_REG_7, at->type.offset),
-		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, type)),
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_7, .off = 10 },
 		LOAD(BPF_DW, BPF_REG_7, BPF_REG_7, at->aux.offset),
 		LOAD(BPF_W, BPF_REG_2, BPF_REG_7, at->id.offset),
 		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, prog_id)),
 		LOAD(BPF_DW, BPF_REG_2, BPF_REG_7, at->refcnt.offset),
 		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, ref_cnt)),
-		LOAD(BPF_DW, BPF_REG_2, BPF_REG_7, at->name.offset),
-		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, name)),
-		LOAD(BPF_DW, BPF_REG_2, BPF_REG_7, at->name.offset + 8),
-		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, name[1])),
 		LOAD(BPF_DW, BPF_REG_1, BPF_REG_6, 0), /* meta->seq */
 		MOVE(BPF_REG_2, BPF_REG_10),
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = rec },
@@ -419,8 +411,6 @@ int bpfprog_holders_open(const struct kbtf *kb)
 	int prog_fd;
 
 	if (!btf_id || !kbtf_struct_member(kb, "bpf_prog", "aux", &at.aux) ||
-	    !kbtf_struct_member(kb, "bpf_prog", "type", &at.type) ||
-	    !kbtf_struct_member(kb, "bpf_prog_aux", "name", &at.name) ||
 	    !kbtf_struct_member(kb, "bpf_prog_aux", "id", &at.id) ||
 	    !kbtf_struct_member(kb, "bpf_prog_aux", "refcnt", &at.refcnt) || at.refcnt.bytes != 8)
 		return -EOPNOTSUPP;
@@ -432,26 +422,19 @@ int bpfprog_holders_open(const struct kbtf *kb)
 	return link_fd;
 }
 
-int bpfprog_holders_read(int holders_fd, void (*found)(void *ctx, const struct bpfprog_held *held),
-			 void *ctx)
+int bpfprog_holders_read(int holders_fd,
+			 void (*found)(void *ctx, uint32_t prog_id, uint64_t ref_cnt), void *ctx)
 {
-	struct holder_rec recs[128];
+	struct holder_rec recs[256];
 	int fd = bpf_iter_create(holders_fd);
 	ssize_t len;
 
 	if (fd < 0)
 		return fd;
 	while ((len = read(fd, recs, sizeof(recs))) > 0) {
-		for (size_t i = 0; i < (size_t)len / sizeof(*recs); i++) {
-			struct bpfprog_held held = {
-				.prog_id = (uint32_t)recs[i].prog_id,
-				.type = (uint32_t)recs[i].type,
-				.ref_cnt = recs[i].ref_cnt - 1, /* the iterator's */
-			};
-
-			memcpy(held.name, recs[i].name, sizeof(held.name) - 1);
-			found(ctx, &held);
-		}
+		for (size_t i = 0; i < (size_t)len / sizeof(*recs); i++)
+			found(ctx, (uint32_t)recs[i].prog_id,
+			      recs[i].ref_cnt - 1); /* the iterator's */
 	}
 	len = len < 0 ? -errno : 0;
 	close(fd);

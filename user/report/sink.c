@@ -283,6 +283,11 @@ static int recording_leftout(struct sink *sink, const struct leftout *lo)
 	return recfile_writer_leftout(recorder_of(sink)->writer, lo);
 }
 
+static void recording_added(struct sink *sink)
+{
+	recorder_added(recorder_of(sink));
+}
+
 static void recording_renamed(struct sink *sink, uint32_t tid)
 {
 	recfile_writer_renamed(recorder_of(sink)->writer, tid);
@@ -320,6 +325,7 @@ static void recording_free(struct sink *sink)
 static const struct sink_ops recording_ops = {
 	.events = recording_events,
 	.leftout = recording_leftout,
+	.added = recording_added,
 	.renamed = recording_renamed,
 	.flush = recording_flush,
 	.begin_file = recording_begin_file,
@@ -472,6 +478,14 @@ static int flight_sink_leftout(struct sink *sink, const struct leftout *lo)
 	return recfile_writer_leftout(flight_recorder(sf->flight)->writer, lo);
 }
 
+static void flight_sink_added(struct sink *sink)
+{
+	struct sink_flight *sf = flight_of(sink);
+
+	recorder_added(flight_recorder(sf->flight));
+	trigger_add(sf->trigger, sf->functab);
+}
+
 static void flight_sink_renamed(struct sink *sink, uint32_t tid)
 {
 	recfile_writer_renamed(flight_recorder(flight_of(sink)->flight)->writer, tid);
@@ -534,6 +548,7 @@ static const struct sink_ops flight_ops = {
 	.events = flight_sink_events,
 	.seen = flight_sink_seen,
 	.leftout = flight_sink_leftout,
+	.added = flight_sink_added,
 	.renamed = flight_sink_renamed,
 	.flush = flight_sink_flush,
 	.begin_file = flight_sink_begin_file,

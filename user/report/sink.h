@@ -56,6 +56,11 @@ struct sink_ops {
 	int (*seen)(struct sink *sink, uint64_t time_ns);
 	/* Functions were left out; replaces a comment among the rows. Optional. */
 	int (*leftout)(struct sink *sink, const struct leftout *lo);
+	/*
+	 * The traced functions, in the table that the sink was made with, are more than before; their events come later. The next
+	 * flush returns an error. Optional.
+	 */
+	void (*added)(struct sink *sink);
 	/* The name of task @tid may change with the next events. Optional. */
 	void (*renamed)(struct sink *sink, uint32_t tid);
 	/* Write buffered data. @is_idle: all of it, because nothing more comes soon. Not 0: stop. */

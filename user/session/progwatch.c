@@ -1,7 +1,6 @@
 #include "session/progwatch.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,10 +20,7 @@
 /* So many failures in a row are told. */
 #define FAILURES_TOLD 3
 
-/* How many of the programs that a recording does not have are named. */
-#define MISSED_MAX 8
-
-static bool names_progs(const struct opts *opts)
+bool progwatch_follows(const struct opts *opts)
 {
 	for (size_t i = 0; i < opts->trace_funcs.cnt; i++) {
 		const char *rule = opts->trace_funcs.items[i];
@@ -33,11 +29,6 @@ static bool names_progs(const struct opts *opts)
 			return true;
 	}
 	return false;
-}
-
-bool progwatch_follows(const struct opts *opts)
-{
-	return opts->verb != VERB_RECORD && names_progs(opts);
 }
 
 int progwatch_make_room(struct functab *tab)
@@ -67,19 +58,6 @@ static void note_progs(struct progwatch *pw, size_t first)
 	}
 }
 
-static void newest_found(void *ctx, const struct bpfprog_held *held)
-{
-	struct progwatch *pw = ctx;
-
-	pw->seen_id = held->prog_id;
-}
-
-/* Later programs are named. */
-static void begin_telling(struct progwatch *pw)
-{
-	pw->tells = !bpfprog_holders_read(pw->holders_fd, newest_found, pw);
-}
-
 int progwatch_init(struct progwatch *pw, const struct progwatch_config *config)
 {
 	const struct functab *tab = config->functab;
@@ -100,12 +78,8 @@ int progwatch_init(struct progwatch *pw, const struct progwatch_config *config)
 		log_warn(
 			"new BPF programs are not traced: they take fentry and fexit programs, which this trace excludes");
 	pw->holders_fd = bpfprog_holders_open(config->facts->kbtf);
-	if (pw->holders_fd > 0) {
-		pw->seen_id = UINT32_MAX;
-		if (config->opts->verb == VERB_RECORD && names_progs(config->opts))
-			begin_telling(pw);
+	if (pw->holders_fd > 0)
 		return 0;
-	}
 	log_warn(
 		"this kernel does not show who holds a BPF program: traced ones stay loaded until the trace ends");
 	pw->holders_fd = 0;
@@ -118,39 +92,13 @@ void progwatch_release(struct progwatch *pw)
 		close(pw->holders_fd);
 	free(pw->func_ids);
 	free(pw->gone_ids);
-	strbuf_release(&pw->missed);
 	*pw = (struct progwatch){ 0 };
 }
 
 /* ---- programs that only we hold ---- */
 
-/* A program that a recording does not have, because it is new. */
-static void note_missed(struct progwatch *pw, const struct bpfprog_held *held)
-{
-	const struct opts *opts = pw->config.opts;
-	char module[32];
-	const struct kbtf_func func = { .name = held->name, .module = module };
-
-	snprintf(module, sizeof(module), BPFPROG_MODULE ":%u", held->prog_id);
-	if (bpfprog_owner(held->type) == KBTF_KERNEL ||
-	    !funcrule_list_matches(&opts->trace_funcs, true, func.name, func.module) ||
-	    funcrule_list_matches(&opts->notrace_funcs, true, func.name, func.module))
-		return;
-	if (pw->missed_cnt++ < MISSED_MAX)
-		strbuf_printf(&pw->missed, "%s'%s' [%s]", pw->missed_cnt > 1 ? ", " : "",
-			      held->name, module);
-}
-
-static void look_for_missed(struct progwatch *pw, const struct bpfprog_held *held)
-{
-	if (!pw->tells || held->prog_id <= pw->seen_id)
-		return;
-	pw->seen_id = held->prog_id;
-	note_missed(pw, held);
-}
-
 /* Note the functions of a program that only our links hold. */
-static void holders_found(void *ctx, const struct bpfprog_held *held)
+static void holders_found(void *ctx, uint32_t prog_id, uint64_t ref_cnt)
 {
 	struct progwatch *pw = ctx;
 	const size_t before_cnt = pw->gone_cnt;
@@ -158,12 +106,11 @@ static void holders_found(void *ctx, const struct bpfprog_held *held)
 	for (size_t i = 0; i < pw->func_cnt; i++) {
 		const struct func *func = &pw->config.functab->funcs[pw->func_ids[i]];
 
-		if (func->prog_id == held->prog_id && func->is_attached)
+		if (func->prog_id == prog_id && func->is_attached)
 			pw->gone_ids[pw->gone_cnt++] = pw->func_ids[i];
 	}
-	if (held->ref_cnt > (pw->gone_cnt - before_cnt) * pw->link_cnt)
+	if (ref_cnt > (pw->gone_cnt - before_cnt) * pw->link_cnt)
 		pw->gone_cnt = before_cnt;
-	look_for_missed(pw, held);
 }
 
 static int let_go(struct progwatch *pw)
@@ -247,6 +194,8 @@ static int add_funcs(struct progwatch *pw, size_t first)
 		err = fit_filter(config, first);
 	if (!err && config->start_kinds)
 		start_setup_add(config->start_kinds, config->opts, tab, first);
+	if (!err && config->sink && config->sink->ops->added)
+		config->sink->ops->added(config->sink);
 	if (!err)
 		err = attach_add_progs(config->attach, config->obj, tab, first, config->stop_cnt);
 	for (size_t i = first; i < tab->cnt; i++) {
@@ -313,27 +262,4 @@ int progwatch_tick(struct progwatch *pw, uint64_t now_ns)
 			err = let_go(pw);
 	}
 	return err || !pw->follows ? err : follow(pw);
-}
-
-static void missed_found(void *ctx, const struct bpfprog_held *held)
-{
-	look_for_missed(ctx, held);
-}
-
-void progwatch_say(struct progwatch *pw)
-{
-	char more[32] = "";
-
-	if (!pw->tells)
-		return;
-	bpfprog_holders_read(pw->holders_fd, missed_found, pw);
-	if (!pw->missed_cnt || !strbuf_ok(&pw->missed))
-		return;
-	if (pw->missed_cnt > MISSED_MAX)
-		snprintf(more, sizeof(more), " and %zu more", pw->missed_cnt - MISSED_MAX);
-	log_warn("%zu BPF %s loaded while this was recorded, and not recorded: %s%s",
-		 pw->missed_cnt, plural(pw->missed_cnt, "program was", "programs were"),
-		 strbuf_cstr(&pw->missed), more);
-	log_hint(
-		"a recording has the functions of its beginning; a trace as text takes new programs");
 }

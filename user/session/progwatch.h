@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "attach/attach.h"
-#include "base/strbuf.h"
 #include "format/details.h"
 #include "options/opts.h"
+#include "report/sink.h"
 #include "session/plan.h"
 #include "trace/functab.h"
 
@@ -19,6 +19,7 @@ struct progwatch_config {
 	struct facts *facts;
 	struct details *details;
 	uint8_t *start_kinds; /* NULL: there are none */
+	struct sink *sink;    /* is told of new functions; NULL: nobody is */
 	const struct bpfobj *obj;
 	struct attach *attach;
 	const volatile int *stop_cnt;
@@ -31,13 +32,9 @@ struct progwatch_config {
  */
 struct progwatch {
 	struct progwatch_config config;
-	int holders_fd;       /* 0: nobody looks */
-	bool follows;         /* new ones are traced */
-	bool tells;           /* new ones are named by progwatch_say */
-	uint32_t seen_id;     /* programs up to this one are not new */
-	size_t missed_cnt;    /* new ones that a rule asks for ... */
-	struct strbuf missed; /* ... and their names, of some */
-	uint32_t *func_ids;   /* of functions of BPF programs ... */
+	int holders_fd;     /* 0: nobody looks */
+	bool follows;       /* new ones are traced */
+	uint32_t *func_ids; /* of functions of BPF programs ... */
 	size_t func_cnt;
 	uint32_t *gone_ids; /* ... and of those whose programs are to be let go; room for all */
 	size_t gone_cnt;
@@ -52,7 +49,7 @@ struct progwatch {
 /*
  * progwatch_follows - whether new programs will be traced: "-T 'GLOB [bpf]'" asks for it. It takes CAP_SYS_ADMIN, CAP_BPF
  * and CAP_PERFMON as long as the trace runs, so a trace that takes programs by itself does not. A recording has the names
- * of its functions at its beginning: there progwatch_say names the new programs that such a rule asks for.
+ * of its functions at its beginning.
  */
 bool progwatch_follows(const struct opts *opts);
 
@@ -68,9 +65,6 @@ int progwatch_make_room(struct functab *tab);
  */
 int progwatch_init(struct progwatch *pw, const struct progwatch_config *config);
 void progwatch_release(struct progwatch *pw);
-
-/* progwatch_say - the recording has ended: which programs, loaded while it was made, are not in it. */
-void progwatch_say(struct progwatch *pw);
 
 /*
  * progwatch_tick - look, if a second has passed, or if the last look found more than could be taken between two looks at

@@ -986,7 +986,6 @@ static void say_losses(struct session *ses, int err)
 	loss_report_say(&ses->loss_report, &from);
 	leftout_say(ses->overhead.limit_cnts, NULL);
 	say_windows(ses);
-	progwatch_say(&ses->progwatch);
 	overhead_say(&ses->overhead);
 	if (ses->stackwatch.least_bytes < UINT32_MAX && ses->stackwatch.stack_bytes)
 		log_info(

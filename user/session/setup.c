@@ -895,12 +895,16 @@ static int watch_progs(struct session *ses)
 		.facts = &ses->facts,
 		.details = &ses->details,
 		.start_kinds = ses->start_kinds,
+		.sink = ses->sink,
 		.obj = &ses->bpfobj,
 		.attach = ses->attach,
 		.stop_cnt = signals_stop_cnt,
 	};
+	const int err = progwatch_init(&ses->progwatch, &config);
 
-	return progwatch_init(&ses->progwatch, &config);
+	if (ses->progwatch.follows)
+		ses->made.shown |= RECFILE_GROWS;
+	return err;
 }
 
 static int make_limits(struct session *ses)

@@ -264,21 +264,15 @@ static bool has_func(void *ctx, const char *name)
 	return false;
 }
 
-static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab *functab)
+/* Watch the functions of condition @idx that @pattern matches, from function @first on. Return: whether there is one. */
+static bool watch_from(struct trigger *t, uint32_t idx, const char *pattern,
+		       const struct functab *functab, size_t first)
 {
 	const struct trigger_cond *cond = &t->rule->conds[idx];
 	uint16_t *const masks = cond->longer_ns ? t->longer : t->often;
-	const char *pattern = cond->pattern;
 	bool found = false;
 
-	if (cond->what == TRIGGER_LOSSES)
-		return true;
-	if (cond->what == TRIGGER_DROPS) {
-		const char *rule = trigger_wants(cond, has_func, (void *)functab);
-
-		pattern = rule ? rule + 1 : "";
-	}
-	for (size_t i = 0; i < functab->cnt; i++) {
+	for (size_t i = first; i < functab->cnt; i++) {
 		if (!glob_match(pattern, functab->funcs[i].name.ptr) ||
 		    (cond->test.len && !t->ops.fits(t->ops.ctx, idx, (uint32_t)i)))
 			continue;
@@ -286,6 +280,28 @@ static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab 
 		found = true;
 	}
 	return found;
+}
+
+static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab *functab)
+{
+	const struct trigger_cond *cond = &t->rule->conds[idx];
+	const char *rule;
+
+	if (cond->what == TRIGGER_LOSSES)
+		return true;
+	if (cond->what == TRIGGER_FUNCS)
+		return watch_from(t, idx, cond->pattern, functab, 0);
+	rule = trigger_wants(cond, has_func, (void *)functab);
+	return watch_from(t, idx, rule ? rule + 1 : "", functab, 0);
+}
+
+void trigger_add(struct trigger *t, const struct functab *functab)
+{
+	for (uint32_t i = 0; i < t->rule->cnt; i++) {
+		if (t->rule->conds[i].what == TRIGGER_FUNCS)
+			watch_from(t, i, t->rule->conds[i].pattern, functab, t->func_cnt);
+	}
+	t->func_cnt = functab->cnt;
 }
 
 int trigger_new(struct trigger **out, const struct trigger_rule *rule,
@@ -300,8 +316,8 @@ int trigger_new(struct trigger **out, const struct trigger_rule *rule,
 	t->ops = *ops;
 	t->func_cnt = functab->cnt;
 	t->due_ns = UINT64_MAX;
-	t->longer = calloc(functab->cnt + 1, sizeof(*t->longer));
-	t->often = calloc(functab->cnt + 1, sizeof(*t->often));
+	t->longer = calloc(functab_max(functab) + 1, sizeof(*t->longer));
+	t->often = calloc(functab_max(functab) + 1, sizeof(*t->often));
 	t->open = malloc(OPEN_MAX * sizeof(*t->open));
 	if (!t->longer || !t->often || !t->open) {
 		trigger_free(t);

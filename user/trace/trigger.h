@@ -108,6 +108,9 @@ int trigger_new(struct trigger **out, const struct trigger_rule *rule,
 		const struct trigger_cond **missing);
 void trigger_free(struct trigger *t);
 
+/* trigger_add - @functab, within the room that it had for trigger_new, has more functions: watch those that conditions name. */
+void trigger_add(struct trigger *t, const struct functab *functab);
+
 /*
  * trigger_feed - handle the next events, in order of time. A call that begins between EVENT_DOUBT and EVENT_SURE is
  * reported only at its return. Return: 0 or -ENOMEM.
