@@ -30,6 +30,16 @@ TEST(the_word_that_does_not_follow_is_told)
 	CHECK_STR(why_of("and tcp"), "'and' cannot be its first word");
 }
 
+/* An expression may be of more than one line; what is no character of it is shown as such. */
+TEST(words_are_told_in_one_line)
+{
+	CHECK_STR(why_of("udp\n\tdst port 53\n\tprt 3"), "'prt' cannot follow 'udp dst port 53'");
+	CHECK_STR(why_of("(tcp\nor udp) prt"), "'prt' cannot follow '(tcp or udp)'");
+	CHECK_STR(why_of("tcp \033[1m"), "a [ has no ]");
+	CHECK_STR(why_of("tcp \033prt"), "'\\x1bprt' cannot follow 'tcp'");
+	CHECK_STR(why_of("tcp\rprt port"), "'tcp\\x0dprt' cannot be its first word");
+}
+
 TEST(what_is_missing_is_told)
 {
 	CHECK_STR(why_of("udp port"), "something is missing after its last word, 'port'");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleantext.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -223,28 +224,42 @@ static bool check_pairs(struct strbuf *out, const struct words *words)
 /* At most this much of the expression is repeated before the word that does not follow it. */
 #define BEFORE_BYTES 60
 
-static void put_place(struct strbuf *out, const struct words *words, const char *expression,
-		      size_t at)
+/* The first @cnt words with a blank where they are apart, whatever is there in the expression: it may be of more than one line. */
+static void put_before(struct strbuf *out, const struct words *words, size_t cnt)
+{
+	const char *end = words->list[0].ptr;
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct text word = words->list[i];
+
+		strbuf_str(out, word.ptr > end ? " " : "");
+		strbuf_add(out, word.ptr, word.len);
+		end = word.ptr + word.len;
+	}
+}
+
+static void put_place(struct strbuf *out, const struct words *words, size_t at)
 {
 	const struct text word = words->list[at];
 	const struct text last = words->list[at - (at > 0)];
-	const size_t len = (size_t)(last.ptr + last.len - expression);
-	const size_t skip = strspn(expression, " \t\n");
+	const size_t len = (size_t)(last.ptr + last.len - words->list[0].ptr);
 
 	if (!at) {
 		strbuf_printf(out, "'%.*s' cannot be its first word", (int)word.len, word.ptr);
 		return;
 	}
 	strbuf_printf(out, "'%.*s' cannot follow '", (int)word.len, word.ptr);
-	if (len - skip > BEFORE_BYTES)
-		strbuf_printf(out, "... %.*s'", (int)last.len, last.ptr);
+	if (len > BEFORE_BYTES)
+		strbuf_printf(out, "... %.*s", (int)last.len, last.ptr);
 	else
-		strbuf_printf(out, "%.*s'", (int)(len - skip), expression + skip);
+		put_before(out, words, at);
+	strbuf_char(out, '\'');
 }
 
 void pcapsyntax_why(const struct pcapsyntax *syntax, const char *expression, char *why,
 		    size_t why_size)
 {
+	struct strbuf clean = { 0 };
 	struct strbuf out = { 0 };
 	struct words words;
 	size_t at = 0;
@@ -255,7 +270,7 @@ void pcapsyntax_why(const struct pcapsyntax *syntax, const char *expression, cha
 	while (at < words.cnt && can_begin(syntax, &words, at + 1))
 		at++;
 	if (at < words.cnt) {
-		put_place(&out, &words, expression, at);
+		put_place(&out, &words, at);
 		ask_meant(&out, syntax, &words, at);
 	} else if (words.is_cut) {
 		strbuf_str(&out, "it cannot be parsed");
@@ -265,13 +280,10 @@ void pcapsyntax_why(const struct pcapsyntax *syntax, const char *expression, cha
 		strbuf_printf(&out, "something is missing after its last word, '%.*s'",
 			      (int)last.len, last.ptr);
 	}
-	snprintf(why, why_size, "%s", strbuf_cstr(&out));
+	clean_add(&clean, out.ptr, out.len, CLEAN_WORD);
+	snprintf(why, why_size, "%s", strbuf_cstr(&clean));
+	strbuf_release(&clean);
 	strbuf_release(&out);
-	/* parts of the expression are repeated, and lines in it end */
-	for (char *at_byte = why; *at_byte; at_byte++) {
-		if (iscntrl((unsigned char)*at_byte))
-			*at_byte = ' ';
-	}
 }
 
 const char *pcapsyntax_link_word(const char *expression)
