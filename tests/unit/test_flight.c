@@ -200,6 +200,52 @@ TEST(what_happens_in_a_window_or_behind_it_begins_no_other)
 	CHECK(files() == 2);
 }
 
+static void left_out(uint32_t id)
+{
+	const struct leftout lo = { .time_ns = clock_ns,
+				    .limit = LEFTOUT_OVERHEAD,
+				    .measured = 31,
+				    .max = 25,
+				    .func_ids = &id,
+				    .func_cnt = 1 };
+
+	CHECK(!recorder_leftout(flight_recorder(f), &lo));
+}
+
+/* The newest file says of so many functions that they were left out, of @earlier of them before it begins. */
+static bool says_left_out(uint32_t cnt, uint32_t earlier)
+{
+	(void)calls_in_newest();
+	return told.stats.leftout_cnts[LEFTOUT_OVERHEAD] == cnt &&
+	       told.stats.leftout_earlier_cnts[LEFTOUT_OVERHEAD] == earlier;
+}
+
+/* Each file says what was left out until then, once, though each part of the memory has it. */
+TEST(recordings_say_what_was_left_out_before)
+{
+	start(SEC, 1, 64u << 20);
+	calls(10, 1000);
+	chunk();
+	left_out(1); /* in the first file's first part, before its window */
+	clock_ns += 3 * SEC;
+	calls(10, 1000);
+	CHECK(flight_happened(f, clock_ns, 0));
+	left_out(2);
+	calls(200000, 100); /* parts enough */
+	clock_ns += 2 * SEC;
+	calls(1, 1000);
+	flushes();
+	CHECK(files() == 1 && says_left_out(2, 1));
+	clock_ns += 10 * SEC;
+	calls(400000, 10); /* what was left out is in none of the memory's events */
+	for (int i = 0; i < 10; i++)
+		calls(400000, 10);
+	CHECK(flight_happened(f, clock_ns, 0));
+	left_out(0);
+	end();
+	CHECK(stats.file_cnt == 2 && files() == 2 && says_left_out(3, 2));
+}
+
 /* A hundred times what the memory holds: the newest is there, each part of it readable, and no more. */
 TEST(memory_holds_the_newest)
 {

@@ -72,6 +72,37 @@ TEST(a_recording_says_what_it_has)
 	recinfo_release(&info);
 }
 
+/* A file of a recorder may begin after functions were left out. */
+TEST(a_recording_says_what_was_left_out_before_it)
+{
+	const struct functab few = { .funcs = funcs, .cnt = 3 };
+	const uint32_t ids[] = { 1, 2 };
+	struct leftout lo = { .limit = LEFTOUT_OVERHEAD,
+			      .max = 25,
+			      .is_earlier = true,
+			      .func_ids = ids,
+			      .func_cnt = 1 };
+	struct strbuf text;
+	struct recinfo info;
+	struct recfile_writer *w = open_writer(path, 2);
+
+	CHECK(!recfile_writer_funcs(w, &few) && !recfile_writer_leftout(w, &lo));
+	lo.limit = LEFTOUT_EVENTS;
+	CHECK(!recfile_writer_leftout(w, &lo));
+	lo.is_earlier = false;
+	lo.func_cnt = 2;
+	CHECK(!recfile_writer_leftout(w, &lo) && !recfile_writer_close(w));
+	CHECK(!recinfo_read(&info, path, NULL));
+	text = text_of(&info, 1);
+	CHECK(strstr(text.ptr,
+		     "left out    1 function: --max-overhead, before this recording begins\n"));
+	CHECK(strstr(
+		text.ptr,
+		"left out    3 functions: --max-events, 1 of them before this recording begins\n"));
+	strbuf_release(&text);
+	recinfo_release(&info);
+}
+
 TEST(one_lost_event_is_not_many)
 {
 	struct report_stats stats = { .is_closed = true };

@@ -108,18 +108,12 @@ TEST(rotated_recordings_know_where_calls_may_be_missing)
 	report_nth(1, NULL);
 }
 
-/* The names of tasks in the first file are repeated in the next one. */
-TEST(rotated_recordings_have_the_names_of_their_tasks)
+/* Of a recorder that begins another file with each batch of events. Its comms is to be freed. */
+static struct recorder_config each_config(void)
 {
-	struct event events[2];
-	const struct nfg_task_rec named = {
-		.time_ns = 50, .tid = 7, .kind = NFG_TASK_NAMED, .comm = "curl"
-	};
-	const struct render_columns columns = { .proc = true };
-	const struct comms_source none = { 0 };
-	const struct recfile_summary losses = { 0 };
-	const struct details details = { 0 };
-	const struct recfile_made made = { .attach = "kprobe.session" };
+	static const struct comms_source none = { 0 };
+	static const struct details details = { 0 };
+	static const struct recfile_made made = { .attach = "kprobe.session" };
 	struct recorder_config config = {
 		.path = path,
 		.made = &made,
@@ -129,11 +123,25 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 		.details = &details,
 		.cpu_cnt = 1,
 	};
-	struct recorder rec;
 
 	make_funcs();
-	script_events("100 a{ 200 }a", events, 2);
 	CHECK(!comms_new(&config.comms, &none));
+	return config;
+}
+
+/* The names of tasks in the first file are repeated in the next one. */
+TEST(rotated_recordings_have_the_names_of_their_tasks)
+{
+	struct event events[2];
+	const struct nfg_task_rec named = {
+		.time_ns = 50, .tid = 7, .kind = NFG_TASK_NAMED, .comm = "curl"
+	};
+	const struct render_columns columns = { .proc = true };
+	const struct recfile_summary losses = { 0 };
+	struct recorder_config config = each_config();
+	struct recorder rec;
+
+	script_events("100 a{ 200 }a", events, 2);
 	comms_take(config.comms, &named);
 	CHECK(!recorder_open(&rec, &config) && !recorder_begin(&rec));
 	for (int i = 0; i < 3; i++)
@@ -143,6 +151,42 @@ TEST(rotated_recordings_have_the_names_of_their_tasks)
 	for (int i = 1; i <= 3; i++) {
 		report_nth(i, &columns);
 		CHECK(strstr(told.text, "curl-7 "));
+	}
+}
+
+/* What was left out stays so: a file that begins later says it, too, and that it was before. */
+TEST(rotated_recordings_say_what_was_left_out_before)
+{
+	const uint32_t ids[] = { 2, 0 };
+	const struct leftout lo = { .time_ns = 150,
+				    .limit = LEFTOUT_OVERHEAD,
+				    .measured = 31,
+				    .max = 25,
+				    .func_ids = ids,
+				    .func_cnt = 2 };
+	const struct leftout pause = { .time_ns = 160, .limit = LEFTOUT_WINDOW, .measured = 5 };
+	const struct recfile_summary losses = { 0 };
+	struct recorder_config config = each_config();
+	struct event events[2];
+	struct recorder rec;
+
+	script_events("100 a{ 200 }a", events, 2);
+	CHECK(!recorder_open(&rec, &config) && !recorder_begin(&rec));
+	CHECK(!recorder_leftout(&rec, &lo) && !recorder_leftout(&rec, &pause));
+	for (int i = 0; i < 3; i++)
+		CHECK(!recorder_events(&rec, events, 2));
+	CHECK(!recorder_close(&rec, &losses));
+	comms_free(config.comms);
+	for (int i = 3; i >= 0; i--) {
+		const bool is_first = i == 3;
+
+		report_nth(i, NULL);
+		CHECK(told.stats.leftout_cnts[LEFTOUT_OVERHEAD] == 2);
+		CHECK(told.stats.leftout_earlier_cnts[LEFTOUT_OVERHEAD] == (is_first ? 0 : 2));
+		CHECK((told.stats.untraced_ns == 5) == is_first);
+		CHECK(!strstr(told.text, " before this recording begins: tracing takes 31 %") ==
+		      is_first);
+		CHECK(strstr(told.said, "2 functions were left out during the trace"));
 	}
 }
 

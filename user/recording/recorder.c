@@ -17,6 +17,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/vec.h"
 #include "kernel/ktext.h"
 #include "kernel/proto.h"
 #include "recording/recwire.h"
@@ -88,7 +89,11 @@ static int write_tables(struct recorder *rec)
 	rec->types = rec->members = (struct proto_packed){ 0 };
 	if (!err && details->points)
 		err = recfile_writer_points(rec->writer, rec->config.points, details->points);
-	return err ? err : write_funcs(rec);
+	if (!err)
+		err = write_funcs(rec);
+	for (size_t i = 0; i < rec->left_cnt && !err; i++)
+		err = recfile_writer_leftout(rec->writer, &rec->left[i].lo);
+	return err;
 }
 
 void recorder_added(struct recorder *rec)
@@ -96,6 +101,37 @@ void recorder_added(struct recorder *rec)
 	const int err = write_funcs(rec);
 
 	rec->err = rec->err ? rec->err : err;
+}
+
+static bool has_more_files(const struct recorder_config *config)
+{
+	return config->keep || config->rotate_bytes;
+}
+
+/* Later files of the trace say it, too. Return: 0 or -ENOMEM. */
+static int remember_left(struct recorder *rec, const struct leftout *lo)
+{
+	const size_t bytes = lo->func_cnt * sizeof(*lo->func_ids);
+	uint32_t *func_ids;
+
+	if (VEC_RESERVE(rec->left, rec->left_cap, rec->left_cnt + 1))
+		return -ENOMEM;
+	func_ids = malloc(bytes);
+	if (!func_ids)
+		return -ENOMEM;
+	memcpy(func_ids, lo->func_ids, bytes);
+	rec->left[rec->left_cnt] = (struct recorder_left){ .lo = *lo, .func_ids = func_ids };
+	rec->left[rec->left_cnt].lo.func_ids = func_ids;
+	rec->left[rec->left_cnt++].lo.is_earlier = true;
+	return 0;
+}
+
+int recorder_leftout(struct recorder *rec, const struct leftout *lo)
+{
+	const bool is_for_good = lo->func_cnt && lo->limit != LEFTOUT_WINDOW;
+	const int err = recfile_writer_leftout(rec->writer, lo);
+
+	return err || !is_for_good || !has_more_files(&rec->config) ? err : remember_left(rec, lo);
 }
 
 static void recorder_read_host(const struct recorder *rec, struct recfile_host *host)
@@ -221,6 +257,22 @@ int recorder_flush(struct recorder *rec, uint64_t now_ns)
 	return recfile_writer_flush(rec->writer);
 }
 
+static void forget_left(struct recorder *rec)
+{
+	for (size_t i = 0; i < rec->left_cnt; i++)
+		free(rec->left[i].func_ids);
+	free(rec->left);
+	rec->left = NULL;
+	rec->left_cnt = rec->left_cap = 0;
+}
+
+void recorder_abandon(struct recorder *rec)
+{
+	recfile_writer_abandon(rec->writer);
+	rec->writer = NULL;
+	forget_left(rec);
+}
+
 int recorder_close(struct recorder *rec, const struct recfile_summary *losses)
 {
 	struct recfile_summary summary = *losses;
@@ -232,6 +284,7 @@ int recorder_close(struct recorder *rec, const struct recfile_summary *losses)
 	err = recfile_writer_summary(rec->writer, &summary);
 	close_err = recfile_writer_close(rec->writer);
 	rec->writer = NULL;
+	forget_left(rec);
 	return err ? err : close_err;
 }
 
@@ -379,6 +432,23 @@ static int put_chunk(struct flightfile *f, struct chunk_head *head)
 	return recorder_put(f, head, sizeof(*head) + head->bytes);
 }
 
+static struct left_head *left_of(struct chunk_head *head)
+{
+	return (struct left_head *)(head + 1);
+}
+
+/* The file may begin later than the segment, and another one of the same segment earlier. */
+static void put_left(struct flightfile *f, struct chunk_head *head)
+{
+	struct left_head *left = left_of(head);
+	const uint32_t flags = left->flags;
+
+	if (left->time_ns < f->from_ns)
+		left->flags |= LEFT_EARLIER;
+	put_chunk(f, head);
+	left->flags = flags;
+}
+
 static struct chunk_head *next_chunk(struct chunk_head *head)
 {
 	return (struct chunk_head *)((char *)(head + 1) + head->bytes);
@@ -403,6 +473,12 @@ static bool is_table(const struct chunk_head *head)
 	return head->type == CHUNK_HOST || head->type == CHUNK_MADE || head->type == CHUNK_FUNC ||
 	       head->type == CHUNK_TYPES || head->type == CHUNK_PNTS || head->type == CHUNK_FLDS ||
 	       head->type == CHUNK_SHOW;
+}
+
+/* Whether functions were left out before its segment began. The segments before it have the same. */
+static bool is_left_earlier(struct chunk_head *head)
+{
+	return head->type == CHUNK_LEFT && left_of(head)->flags & LEFT_EARLIER;
 }
 
 /* The file begins where its events do, not at the beginning of the first segment. */
@@ -436,16 +512,21 @@ int flightfile_head(struct flightfile *f, void *first, size_t first_len, void *n
 		    size_t newest_len)
 {
 	struct chunk_head *head = first_chunk(first);
+	const struct chunk_head *first_end = (const struct chunk_head *)((char *)first + first_len);
 	const struct chunk_head *end = (const struct chunk_head *)((char *)newest + newest_len);
 
 	recorder_put(f, first, sizeof(struct file_head));
-	set_start(f, head, (const struct chunk_head *)((char *)first + first_len));
+	set_start(f, head, first_end);
 	put_chunk(f, head);
 	/* without the host */
 	for (head = next_chunk(first_chunk(newest)); head < end && !f->err;
 	     head = next_chunk(head)) {
 		if (is_table(head))
 			put_chunk(f, head);
+	}
+	for (head = first_chunk(first); head < first_end && !f->err; head = next_chunk(head)) {
+		if (is_left_earlier(head))
+			put_left(f, head);
 	}
 	return f->err;
 }
@@ -456,11 +537,14 @@ int flightfile_put(struct flightfile *f, void *segment, size_t len)
 
 	for (struct chunk_head *head = first_chunk(segment); head < end && !f->err;
 	     head = next_chunk(head)) {
-		if (is_too_old(f, head) || is_table(head))
+		if (is_too_old(f, head) || is_table(head) || is_left_earlier(head))
 			continue;
 		if (head->type == CHUNK_EVNT)
 			f->event_cnt += events_of(head)->event_cnt;
-		put_chunk(f, head);
+		if (head->type == CHUNK_LEFT)
+			put_left(f, head);
+		else
+			put_chunk(f, head);
 	}
 	return f->err;
 }
@@ -813,7 +897,7 @@ void flight_abandon(struct flight *f)
 	if (!f)
 		return;
 	flightfile_abandon(&f->file);
-	recfile_writer_abandon(f->recorder.writer);
+	recorder_abandon(&f->recorder);
 	for (size_t i = 0; i < SEGMENT_CNT; i++)
 		free(f->segments[i].bytes);
 	if (f->dir_fd >= 0)

@@ -29,11 +29,20 @@ struct recorder_config {
 	uint32_t cpu_cnt;
 };
 
+/* What the next file of the trace says of functions that were left out before it began. */
+struct recorder_left {
+	struct leftout lo;  /* its ids are ... */
+	uint32_t *func_ids; /* ... these */
+};
+
 /* netfgraph record: the recording of this trace. Zeroed: none. */
 struct recorder {
 	struct recfile_writer *writer; /* also takes events and names directly */
 	struct recorder_config config;
 	uint64_t next_flush_ns;
+	struct recorder_left *left; /* in the order in which they were left out */
+	size_t left_cnt;
+	size_t left_cap;
 	bool is_full;                /* --max-size is reached */
 	struct proto_packed types;   /* that the file has */
 	struct proto_packed members; /* the same */
@@ -62,6 +71,12 @@ int recorder_events(struct recorder *rec, const struct event *events, size_t cnt
  */
 void recorder_added(struct recorder *rec);
 
+/*
+ * recorder_leftout - functions are left out from here on, in this file and in all later ones of the trace. Return: 0 or -errno,
+ * already logged unless -ENOMEM.
+ */
+int recorder_leftout(struct recorder *rec, const struct leftout *lo);
+
 /* recorder_flush - flush if a tenth of a second has passed. Return: 0 or -errno. */
 int recorder_flush(struct recorder *rec, uint64_t now_ns);
 
@@ -69,6 +84,9 @@ int recorder_flush(struct recorder *rec, uint64_t now_ns);
  * recorder_close - end the recording with the loss counts of @losses; other fields are ignored. Return: 0 or -errno.
  */
 int recorder_close(struct recorder *rec, const struct recfile_summary *losses);
+
+/* recorder_abandon - close without an end, dropping buffered data; without effect after recorder_close. */
+void recorder_abandon(struct recorder *rec);
 
 /* ---- the flight recorder ---- */
 

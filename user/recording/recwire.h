@@ -91,10 +91,13 @@ struct ustack_frame {
 
 #define USTACK_TEXT_MAX 4096u /* bytes of a name or a path; longer ones are cut */
 
+#define LEFT_END        (1u << 0)
+#define LEFT_EARLIER    (1u << 1) /* before the file begins; since 1.13 */
+
 struct left_head {
 	uint64_t time_ns;
 	uint32_t limit; /* enum leftout_limit */
-	uint32_t is_end;
+	uint32_t flags; /* LEFT_* */
 	uint64_t measured;
 	uint64_t max;
 	uint32_t func_cnt; /* number of ids that follow, 4 bytes each */

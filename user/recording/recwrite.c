@@ -995,7 +995,7 @@ int recfile_writer_leftout(struct recfile_writer *w, const struct leftout *lo)
 	out->left = (struct left_head){
 		.time_ns = lo->time_ns,
 		.limit = lo->limit,
-		.is_end = lo->is_end,
+		.flags = (lo->is_end ? LEFT_END : 0) | (lo->is_earlier ? LEFT_EARLIER : 0),
 		.measured = lo->measured,
 		.max = lo->max,
 		.func_cnt = (uint32_t)lo->func_cnt,

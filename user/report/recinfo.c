@@ -182,12 +182,20 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 	if (*title)
 		put_line(out, title, stats->is_closed ? "none" : "none so far", "");
 	for (enum leftout_limit limit = LEFTOUT_OVERHEAD; limit < LEFTOUT_LIMIT_CNT; limit++) {
-		if (!stats->leftout_cnts[limit])
+		const uint32_t cnt = stats->leftout_cnts[limit];
+		const uint32_t earlier_cnt = stats->leftout_earlier_cnts[limit];
+
+		if (!cnt)
 			continue;
 		info_put_title(out, "left out");
-		strbuf_printf(out, "%u %s: %s\n", stats->leftout_cnts[limit],
-			      plural(stats->leftout_cnts[limit], "function", "functions"),
+		strbuf_printf(out, "%u %s: %s", cnt, plural(cnt, "function", "functions"),
 			      leftout_option(limit));
+		if (earlier_cnt && earlier_cnt == cnt)
+			strbuf_str(out, ", before this recording begins");
+		else if (earlier_cnt)
+			strbuf_printf(out, ", %u of them before this recording begins",
+				      earlier_cnt);
+		strbuf_char(out, '\n');
 	}
 	if (stats->untraced_ns) {
 		info_put_title(out, "not traced");

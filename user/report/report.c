@@ -120,6 +120,8 @@ bool report_has_losses(const struct report_stats *stats)
 void report_count_leftout(struct report_stats *stats, const struct leftout *lo)
 {
 	stats->leftout_cnts[leftout_first(lo->limit)] += (uint32_t)lo->func_cnt;
+	if (lo->is_earlier)
+		stats->leftout_earlier_cnts[leftout_first(lo->limit)] += (uint32_t)lo->func_cnt;
 	if (lo->limit == LEFTOUT_WINDOW)
 		stats->untraced_ns += lo->measured;
 }
@@ -356,6 +358,7 @@ static bool lacks_comments(const struct opts *opts)
 static int on_leftout(struct recording *rec, const struct leftout *lo)
 {
 	struct strbuf text = { 0 };
+	struct leftout shown = *lo;
 
 	report_count_leftout(rec->stats, lo);
 	if (lacks_comments(rec->config->opts) && lo->limit != LEFTOUT_WINDOW) {
@@ -364,7 +367,9 @@ static int on_leftout(struct recording *rec, const struct leftout *lo)
 			log_warn("'%s': %.*s", rec->config->path, (int)text.len, text.ptr);
 		strbuf_release(&text);
 	}
-	return pipeline_leftout(rec->pipeline, lo);
+	if (lo->is_earlier) /* a row of it is the first one */
+		shown.time_ns = recfile_reader_host(rec->reader)->start_mono_ns;
+	return pipeline_leftout(rec->pipeline, &shown);
 }
 
 static void take_place(struct recording *rec, const struct recfile_place *place)

@@ -47,8 +47,10 @@ struct report_stats {
 	uint64_t back_cnt;   /* events older than the one before on their CPU */
 	uint64_t tail_bytes; /* after the last whole chunk */
 	uint32_t leftout_cnts
-		[LEFTOUT_LIMIT_CNT]; /* functions left out during the trace, by enum leftout_limit */
-	uint64_t untraced_ns;        /* between windows (--duty), and while links were made anew */
+		[LEFTOUT_LIMIT_CNT]; /* functions left out during the trace, by enum leftout_limit ... */
+	uint32_t leftout_earlier_cnts
+		[LEFTOUT_LIMIT_CNT];  /* ... and of these, before the file begins */
+	uint64_t untraced_ns;         /* between windows (--duty), and while links were made anew */
 	enum recfile_command command; /* of a recording: whether its tasks are a command's */
 	uint64_t length_ns;           /* from the beginning to the summary, or to the last event */
 	bool is_damaged;              /* the reading ended before the file did */

@@ -280,7 +280,7 @@ static int recording_events(struct sink *sink, const struct event *events, size_
 
 static int recording_leftout(struct sink *sink, const struct leftout *lo)
 {
-	return recfile_writer_leftout(recorder_of(sink)->writer, lo);
+	return recorder_leftout(recorder_of(sink), lo);
 }
 
 static void recording_added(struct sink *sink)
@@ -318,7 +318,7 @@ static int recording_close(struct sink *sink, const struct recfile_summary *loss
 
 static void recording_free(struct sink *sink)
 {
-	recfile_writer_abandon(recorder_of(sink)->writer);
+	recorder_abandon(recorder_of(sink));
 	free(sink);
 }
 
@@ -475,7 +475,7 @@ static int flight_sink_leftout(struct sink *sink, const struct leftout *lo)
 	struct sink_flight *sf = flight_of(sink);
 
 	trigger_forget(sf->trigger);
-	return recfile_writer_leftout(flight_recorder(sf->flight)->writer, lo);
+	return recorder_leftout(flight_recorder(sf->flight), lo);
 }
 
 static void flight_sink_added(struct sink *sink)

@@ -192,6 +192,8 @@ static void put_names(struct strbuf *out, const struct leftout *lo, const struct
 void leftout_text(struct strbuf *out, const struct leftout *lo, const struct functab *functab,
 		  size_t name_max)
 {
+	const char *when = lo->is_earlier ? " before this recording begins" : "";
+
 	if (lo->limit == LEFTOUT_WINDOW) {
 		strbuf_str(out, "not traced for ");
 		seconds_put(out, lo->measured, 3);
@@ -204,8 +206,8 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 	}
 	if (lo->limit == LEFTOUT_LEARNED) {
 		/* a list of thousands of names would be useless */
-		strbuf_printf(out, "left out %zu %s, not called within ", lo->func_cnt,
-			      plural(lo->func_cnt, "function", "functions"));
+		strbuf_printf(out, "left out %zu %s%s, not called within ", lo->func_cnt,
+			      plural(lo->func_cnt, "function", "functions"), when);
 		seconds_put(out, lo->max, 3);
 		strbuf_printf(out, ", nor called by those that were: %" PRIu64 " stay, --learn",
 			      lo->measured);
@@ -215,6 +217,7 @@ void leftout_text(struct strbuf *out, const struct leftout *lo, const struct fun
 		strbuf_str(out, "the trace ends, no more functions can be left out");
 	else
 		put_names(out, lo, functab, name_max);
+	strbuf_str(out, when);
 	if (lo->limit == LEFTOUT_EVENTS)
 		strbuf_printf(out, ": the trace records %" PRIu64 " events a second", lo->measured);
 	else if (lo->limit == LEFTOUT_NEIGHBOURS)

@@ -138,9 +138,10 @@ enum leftout_limit {
  */
 struct leftout {
 	uint64_t time_ns;
-	uint32_t cpu;   /* the CPU whose column shows the comment */
-	uint32_t limit; /* enum leftout_limit */
-	bool is_end;    /* no more functions could be left out: the trace ends here */
+	uint32_t cpu;    /* the CPU whose column shows the comment */
+	uint32_t limit;  /* enum leftout_limit */
+	bool is_end;     /* no more functions could be left out: the trace ends here */
+	bool is_earlier; /* of a recording: before it begins, so it has no or few of their calls */
 	uint64_t measured;
 	uint64_t max;
 	const uint32_t *func_ids; /* hottest first; borrowed */
