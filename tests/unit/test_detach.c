@@ -198,7 +198,7 @@ static void seen_end(void)
 
 static bool are_seen(void)
 {
-	return detaching_others(seen_path, NULL).are_any;
+	return detaching_others(seen_path, NULL).cnt > 0;
 }
 
 static void detach_seen(uint64_t expected_ns, const volatile int *stops)
@@ -212,7 +212,7 @@ static void detach_seen(uint64_t expected_ns, const volatile int *stops)
 
 TEST(others_see_that_it_detaches)
 {
-	struct detaching_others over = { .are_any = true };
+	struct detaching_others over = { .cnt = 1 };
 	char text[DETACHING_TEXT];
 	uint64_t begin_ns;
 	char other[80];
@@ -233,7 +233,7 @@ TEST(others_see_that_it_detaches)
 	/* a process that still waits for tasks in programs is not told of: it holds up nobody */
 	left_fd = open(seen_path, O_RDONLY | O_CLOEXEC);
 	CHECK(read(left_fd, &over.left_ns, sizeof(over.left_ns)) == sizeof(over.left_ns));
-	CHECK(!detaching_text(&over, text));
+	CHECK(!detaching_text(&over, 1, text));
 	close(left_fd);
 	close(peers[0]);
 	close(peers[1]);
@@ -276,15 +276,21 @@ TEST(others_see_how_long_it_takes)
 	detaching_begin(&first, seen_path, 30);
 	CHECK(detaching_others(seen_path, NULL).left_ns == 30);
 	others = detaching_others(seen_path, &first);
-	CHECK(!others.are_any && !others.left_ns);
+	CHECK(!others.cnt && !others.left_ns);
 	detaching_begin(&second, seen_path, 5);
-	CHECK(detaching_others(seen_path, NULL).left_ns == 35);
+	others = detaching_others(seen_path, NULL);
+	CHECK(others.left_ns == 35 && others.cnt == 2);
+	CHECK(others.each_ns[0] == 30 && others.each_ns[1] == 5);
+	/* by turns: each of the others does as much as is left to it until then */
+	CHECK(detaching_beside_ns(&others, 20) == 25);
+	CHECK(detaching_beside_ns(&others, 3) == 6);
+	CHECK(detaching_beside_ns(&others, 100) == 35);
 	CHECK(detaching_others(seen_path, &second).left_ns == 30);
 	detaching_note(&first, 20);
 	CHECK(detaching_others(seen_path, NULL).left_ns == 25);
 	detaching_note(&first, 0); /* unknown, so all of it is */
 	others = detaching_others(seen_path, NULL);
-	CHECK(others.are_any && !others.left_ns);
+	CHECK(others.cnt && !others.left_ns);
 	/* it lasts until the last process with it has ended, however that ends */
 	pid = fork();
 	CHECK(pid >= 0);
@@ -302,7 +308,7 @@ TEST(others_see_how_long_it_takes)
 	/* the next one is not taken for the last */
 	detaching_begin(&first, seen_path, 0);
 	others = detaching_others(seen_path, NULL);
-	CHECK(others.are_any && !others.left_ns);
+	CHECK(others.cnt && !others.left_ns);
 	detaching_end(&first);
 	seen_end();
 }
@@ -326,21 +332,23 @@ TEST(a_reader_is_not_taken_for_one_that_detaches)
 	seen_end();
 }
 
-static bool is_told_of(bool are_any, uint64_t left_ms, const char *text)
+/* @more_ms: beside a trace. */
+static bool is_told_of(size_t cnt, uint64_t left_ms, uint64_t more_ms, const char *text)
 {
-	const struct detaching_others others = { are_any, left_ms * 1000000 };
+	const struct detaching_others others = { .cnt = cnt, .left_ns = left_ms * 1000000 };
 	char out[DETACHING_TEXT];
 
-	return detaching_text(&others, out) && strstr(out, text);
+	return detaching_text(&others, more_ms * 1000, out) && strstr(out, text);
 }
 
 TEST_ONE(what_is_told_of_others,
-	 CHECK(is_told_of(true, 29400,
-			  "an earlier netfgraph still detaches its functions, which takes "
-			  "about 29 s more; attaching takes longer until then")),
-	 CHECK(is_told_of(true, 500, "about 1 s more")), CHECK(!is_told_of(true, 499, "")),
-	 CHECK(is_told_of(true, 0, "detaches its functions; attaching takes longer until then")),
-	 CHECK(!is_told_of(false, 0, "")));
+	 CHECK(is_told_of(
+		 1, 20000, 29400,
+		 "an earlier netfgraph still detaches its functions, which takes about 29 s "
+		 "more beside this trace; attaching takes longer until then")),
+	 CHECK(is_told_of(1, 500, 600, "about 1 s more")), CHECK(!is_told_of(1, 499, 600, "")),
+	 CHECK(is_told_of(2, 0, 0, "detaches its functions; attaching takes longer until then")),
+	 CHECK(!is_told_of(0, 0, 0, "")));
 
 TEST(nothing_takes_no_time)
 {

@@ -192,32 +192,59 @@ TEST(plan_counts_time_and_memory)
 	CHECK(!strstr(out.ptr, "grace period"));
 }
 
-/* Beside a netfgraph that detaches, each link waits for a function of the other, and no longer than that one takes. */
+static uint64_t told_us;
+
+static const char *another_detaches(void *ctx, uint64_t beside_us)
+{
+	(void)ctx;
+	told_us = beside_us;
+	return "another detaches";
+}
+
+static const char *none_matters(void *ctx, uint64_t beside_us)
+{
+	(void)ctx;
+	(void)beside_us;
+	return NULL;
+}
+
+/* Beside a netfgraph that detaches, a function waits for one of the other, and no longer than that one takes. */
 TEST(plan_has_what_an_earlier_trace_adds)
 {
-	const struct attach_cost *cost =
-		attach_cost(ATTACH_PAIR, &arch_x86_64, (const unsigned int[2]){ 6, 1 });
+	static const unsigned int v6_1[] = { 6, 1 };
+	const struct attach_cost *cost = attach_cost(ATTACH_PAIR, &arch_x86_64, v6_1);
+	const uint64_t before_us = 250000 * (1 + LIST_LOAD_TIMES);
+	uint64_t left_ns[] = { 20000000000, 1 };
+	const unsigned int added_us =
+		100000 + (unsigned int)(100000ull * (cost->wait_us / 2) / cost->detach_us);
 	struct strbuf want = { 0 };
 
 	plan_for(ATTACH_PAIR, &arch_x86_64, 6, 1, 4);
-	plan.held_up = "another detaches";
-	plan.others_us = 20000000;
+	plan.held_up = another_detaches;
+	plan.others = (struct attach_others){ left_ns, 2 }; /* one is through */
 	CHECK(!run("*"));
-	CHECK(strstr(out.ptr, "start       1.9 s estimated until tracing begins: 0.2 s to read"));
+	CHECK(strstr(out.ptr, "start       1.7 s estimated until tracing begins: 0.2 s to read"));
 	CHECK(strstr(out.ptr,
 		     "\n            another detaches\n"
-		     "attach      0.7 s estimated: 0.1 s at most on an idle emulated CPU, and "
-		     "0.6 s because of the earlier netfgraph\n"
+		     "attach      0.5 s estimated: 0.1 s at most on an idle emulated CPU, and "
+		     "0.4 s because of the earlier netfgraph\n"
 		     "detach      0.6 s: in the background"));
-	plan.others_us = 100000;
-	strbuf_printf(
-		&want,
-		"web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,0,%u,0,0,28,14000,8400,47,true,100000,0\n",
-		250000 * (1 + LIST_LOAD_TIMES) + 2 * cost->attach_us + 100000,
-		2 * cost->attach_us + 100000, 2 * cost->detach_us, 2 * cost->bytes);
+	/* until the other is through: its own time, two functions of ours, and their part of grace periods */
+	CHECK(told_us == 20000000 + 2 * (cost->attach_us + cost->detach_us) + cost->wait_us);
+	/* it is through before attaching begins */
+	left_ns[0] = before_us * 1000;
+	CHECK(!run("*") && strstr(out.ptr, "\nattach      0.1 s estimated"));
+	left_ns[0] += 100000000;
+	strbuf_printf(&want,
+		      "web-1,2,0,0,pair,0,0,%u,%u,%u,true,4,0,%u,0,0,28,14000,8400,47,true,%u,0\n",
+		      (unsigned int)before_us + 2 * cost->attach_us + added_us,
+		      2 * cost->attach_us + added_us, 2 * cost->detach_us, 2 * cost->bytes,
+		      added_us);
 	strbuf_char(&want, '\0');
 	check_data(TABLE_CSV, "*", want.ptr);
 	strbuf_release(&want);
+	plan.held_up = none_matters;
+	CHECK(!run("*") && !strstr(out.ptr, "estimated"));
 }
 
 TEST(plan_has_tracepoints)
@@ -234,20 +261,69 @@ TEST(plan_has_tracepoints)
 	CHECK(strstr(out.ptr, " 1.0 MiB of programs"));
 }
 
+static struct attach_beside beside_6_12(const struct attach_shares *some, uint64_t left_us)
+{
+	const uint64_t left_ns = left_us * 1000;
+
+	return attach_beside_of(some, &arch_x86_64, (const unsigned int[2]){ 6, 12 },
+				&(struct attach_others){ &left_ns, 1 });
+}
+
 /* A link for all functions waits as one of them does. */
 TEST(shared_links_wait_for_an_earlier_trace_too)
 {
-	static const unsigned int v6_12[] = { 6, 12 };
 	struct attach_shares some = { .mode = ATTACH_KPROBE, .func_cnt = 1000 };
-	const uint64_t shared_us = attach_held_up_us(&some, &arch_x86_64, v6_12, 0);
-	const uint64_t each_us = attach_cost(ATTACH_PAIR, &arch_x86_64, v6_12)->detach_us;
+	const uint64_t shared_us = beside_6_12(&some, 0).attach_us;
+	const uint64_t turn_us = attach_turn_us(&arch_x86_64, (const unsigned int[2]){ 6, 12 });
 
-	CHECK(shared_us && shared_us <= 10 * each_us);
+	CHECK(shared_us && shared_us <= 10 * turn_us && !beside_6_12(&some, 0).others_us);
 	some.pair_cnt = 3;
-	CHECK(attach_held_up_us(&some, &arch_x86_64, v6_12, 0) == shared_us + 6 * each_us);
+	CHECK(beside_6_12(&some, 0).attach_us == shared_us + 3 * turn_us);
 	some = (struct attach_shares){ .mode = ATTACH_PAIR, .func_cnt = 10, .prog_cnt = 4 };
-	CHECK(attach_held_up_us(&some, &arch_x86_64, v6_12, 0) == 12 * each_us);
-	CHECK(attach_held_up_us(&some, &arch_x86_64, v6_12, 50) == 50);
+	CHECK(beside_6_12(&some, 0).attach_us == 6 * turn_us);
+	CHECK(beside_6_12(&some, 50).attach_us == 50 + 17);
+	/* nothing of ours waits */
+	some = (struct attach_shares){ .mode = ATTACH_PAIR, .func_cnt = 4, .prog_cnt = 4 };
+	CHECK(!beside_6_12(&some, 1000).attach_us);
+	CHECK(!attach_beside_of(&some, &arch_x86_64, (const unsigned int[2]){ 6, 12 },
+				&(struct attach_others){ 0 })
+		       .attach_us);
+}
+
+static bool is_about(double told, double took)
+{
+	return told <= 1.5 * took && took <= 1.5 * told;
+}
+
+/* Three traces one after the other in a guest with 6.1, as the traces told what was left, and what it took. */
+TEST(what_is_told_of_an_earlier_trace_is_about_true)
+{
+	static const struct {
+		size_t func_cnt; /* of the one that begins */
+		uint64_t left_sec[2];
+		double others_sec, attach_sec;
+	} cases[] = {
+		{ 120, { 7 }, 8.4, 11.7 },    { 250, { 17 }, 19, 25.3 },
+		{ 120, { 33 }, 76, 24.2 }, /* a third one begins meanwhile */
+		{ 40, { 17, 17 }, 53, 18.6 }, { 100, { 17 }, 30.3, 30.9 },
+		{ 100, { 14 }, 28, 28.6 },
+	};
+
+	for (size_t i = 0; i < CNT_OF(cases); i++) {
+		const struct attach_shares some = { .mode = ATTACH_PAIR,
+						    .func_cnt = cases[i].func_cnt };
+		const uint64_t left_ns[] = { cases[i].left_sec[0] * 1000000000,
+					     cases[i].left_sec[1] * 1000000000 };
+		const struct attach_others others = { left_ns, 1 + (left_ns[1] != 0) };
+		static const unsigned int v6_1[] = { 6, 1 };
+		const struct attach_beside beside =
+			attach_beside_of(&some, &arch_x86_64, v6_1, &others);
+		const struct attach_bill bill = attach_bill_of(&some, &arch_x86_64, v6_1);
+
+		CHECK(is_about((double)beside.others_us / 1e6, cases[i].others_sec));
+		CHECK(is_about((double)(bill.attach_us + beside.attach_us) / 1e6,
+			       cases[i].attach_sec));
+	}
 }
 
 /* Where each trampoline has its own ftrace_ops, new kernels wait too. */

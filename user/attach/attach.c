@@ -267,14 +267,18 @@ static const struct attach_cost *cost_of(enum attach_mode mode)
 /* Look whether others detach: then attaching is held up from now on. */
 static void look_for_others(struct attach *at, struct attach_pace *pace)
 {
-	const struct detaching_others others = detaching_tell(DETACHING_PATH);
-	const size_t link_cnt = attach_own_link_cnt(at);
+	const struct attach_shares left = { .mode = at->own_mode,
+					    .func_cnt = pace->cnt - pace->done_cnt };
+	const struct detaching_others others = detaching_tell(DETACHING_PATH, &left);
+	unsigned int version[2];
 
-	at->is_held_up |= others.are_any;
+	host_kernel_version(version);
+	at->is_held_up |= others.cnt > 0;
 	pace->is_held_up = at->is_held_up;
-	pace->others_ns = others.are_any && !others.left_ns ? UNKNOWN_NS : others.left_ns;
+	pace->others_ns = others.cnt && !others.left_ns ? UNKNOWN_NS : others.left_ns;
 	pace->cost = cost_of(at->own_mode);
-	pace->held_up_ns = link_cnt * cost_of(ATTACH_PAIR)->detach_us * 1000;
+	pace->held_up_ns = others.cnt * attach_own_link_cnt(at) *
+			   attach_turn_us(arch_host(), version) * 1000 / 2;
 }
 
 /* Say how long attaching takes, once, also where nobody watches a progress line. Return: whether it was said. */

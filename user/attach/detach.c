@@ -126,11 +126,11 @@ bool detach_is_news(const char *path)
 static uint64_t left_beside_ns(const struct detach *dt)
 {
 	const uint64_t own_ns = left_ns(dt);
-	const uint64_t others_ns =
-		dt->config->seen_path ? detaching_others(dt->config->seen_path, &dt->seen).left_ns
-				      : 0;
+	struct detaching_others others = { 0 };
 
-	return own_ns + (own_ns < others_ns ? own_ns : others_ns);
+	if (dt->config->seen_path)
+		others = detaching_others(dt->config->seen_path, &dt->seen);
+	return own_ns + detaching_beside_ns(&others, own_ns);
 }
 
 static void say_background(const struct detach *dt)

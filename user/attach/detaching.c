@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arch.h"
+#include "base/host.h"
 #include "base/log.h"
-
-/* As many may detach at once and be seen. */
-#define SLOT_CNT 64
+#include "kernel/attachmode.h"
 
 /* Attaching cannot be held up any longer than this, which is not worth a message. */
 #define SHORT_NS 500000000ull
@@ -48,7 +48,7 @@ void detaching_begin(struct detaching *own, const char *path, uint64_t left_ns)
 		       : -1;
 	own->slot = 0;
 	while (own->fd >= 0 && !slot_lock(own->fd, F_OFD_SETLK, &type, own->slot)) {
-		if (++own->slot == SLOT_CNT)
+		if (++own->slot == DETACHING_MAX)
 			detaching_end(own);
 	}
 	detaching_note(own, left_ns);
@@ -76,16 +76,16 @@ struct detaching_others detaching_others(const char *path, const struct detachin
 	struct detaching_others others = { 0 };
 	bool is_known = true;
 
-	for (unsigned int slot = 0; fd >= 0 && slot < SLOT_CNT; slot++) {
+	for (unsigned int slot = 0; fd >= 0 && slot < DETACHING_MAX; slot++) {
 		uint64_t left_ns = 0;
 
 		if (!is_locked(fd, slot))
 			continue;
-		others.are_any = true;
 		if (pread(fd, &left_ns, sizeof(left_ns), (off_t)(slot * sizeof(left_ns))) !=
 		    sizeof(left_ns))
 			left_ns = 0;
 		is_known = is_known && left_ns;
+		others.each_ns[others.cnt++] = left_ns;
 		others.left_ns += left_ns;
 	}
 	if (!is_known)
@@ -95,29 +95,45 @@ struct detaching_others detaching_others(const char *path, const struct detachin
 	return others;
 }
 
-bool detaching_text(const struct detaching_others *others, char *out)
+uint64_t detaching_beside_ns(const struct detaching_others *others, uint64_t own_ns)
 {
-	const uint64_t sec = (others->left_ns + 500000000) / 1000000000;
-	char about[48] = "";
+	uint64_t ns = 0;
 
-	if (others->left_ns)
-		snprintf(about, sizeof(about), ", which takes about %" PRIu64 " s more", sec);
+	for (size_t i = 0; i < others->cnt; i++)
+		ns += others->each_ns[i] < own_ns ? others->each_ns[i] : own_ns;
+	return ns;
+}
+
+bool detaching_text(const struct detaching_others *others, uint64_t beside_us, char *out)
+{
+	const uint64_t sec = (beside_us + 500000) / 1000000;
+	char about[64] = "";
+
+	if (others->left_ns && beside_us)
+		snprintf(about, sizeof(about),
+			 ", which takes about %" PRIu64 " s more beside this trace", sec);
 	snprintf(
 		out, DETACHING_TEXT,
 		"an earlier netfgraph still detaches its functions%s; attaching takes longer until then",
 		about);
-	return others->are_any && (!others->left_ns || others->left_ns >= SHORT_NS);
+	return others->cnt && (!others->left_ns || others->left_ns >= SHORT_NS);
 }
 
-struct detaching_others detaching_tell(const char *path)
+struct detaching_others detaching_tell(const char *path, const struct attach_shares *shares)
 {
 	static bool is_told;
 	const struct detaching_others others = detaching_others(path, NULL);
+	const struct attach_others left = { others.each_ns, others.cnt };
 	char text[DETACHING_TEXT];
+	unsigned int version[2];
+	uint64_t beside_us;
 
-	if (!is_told && detaching_text(&others, text)) {
+	if (is_told || !others.cnt)
+		return others;
+	host_kernel_version(version);
+	beside_us = attach_beside_of(shares, arch_host(), version, &left).others_us;
+	is_told = detaching_text(&others, beside_us, text);
+	if (is_told)
 		log_warn("%s", text);
-		is_told = true;
-	}
 	return others;
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct attach_shares;
+
 /*
  * Which processes of this host detach, and for how long: each locks a part of this file, and keeps there how much time is
  * left. Before 7.0 each link that is closed waits for a grace period under locks that attaching needs, too.
@@ -29,10 +31,14 @@ void detaching_note(const struct detaching *own, uint64_t left_ns);
 /* detaching_end - close this process's descriptor. */
 void detaching_end(struct detaching *own);
 
+/* As many may detach at once and be seen. */
+#define DETACHING_MAX 64
+
 /* The other processes that detach. */
 struct detaching_others {
-	bool are_any;
-	uint64_t left_ns; /* of all together; 0: unknown */
+	size_t cnt;
+	uint64_t each_ns[DETACHING_MAX]; /* what is left to each of them; 0: unknown */
+	uint64_t left_ns;                /* of all together; 0: unknown */
 };
 
 /*
@@ -42,15 +48,22 @@ struct detaching_others {
  */
 struct detaching_others detaching_others(const char *path, const struct detaching *own);
 
+/* detaching_beside_ns - what who detaches for @own_ns takes longer beside @others: all wait for the same locks by turns. */
+uint64_t detaching_beside_ns(const struct detaching_others *others, uint64_t own_ns);
+
 /*
  * detaching_text - what to tell who attaches beside @others; @out has room for DETACHING_TEXT bytes.
  *
+ * @beside_us: how long the others take beside it (struct attach_beside).
  * Return: whether there is anything to tell: they take so long that it matters, or nobody knows.
  */
-#define DETACHING_TEXT 128
-bool detaching_text(const struct detaching_others *others, char *out);
+#define DETACHING_TEXT 160
+bool detaching_text(const struct detaching_others *others, uint64_t beside_us, char *out);
 
-/* detaching_tell - look for them, and warn once in the life of this process. Return: what detaching_others says. */
-struct detaching_others detaching_tell(const char *path);
+/*
+ * detaching_tell - look for them, and warn who attaches @shares, once in the life of this process. Return: what detaching_others
+ * says.
+ */
+struct detaching_others detaching_tell(const char *path, const struct attach_shares *shares);
 
 #endif

@@ -131,12 +131,30 @@ struct attach_bill {
 struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
 				  const unsigned int version[2]);
 
+/* Others that detach: what each of them would take by itself, in ns; 0: unknown. */
+struct attach_others {
+	const uint64_t *left_ns;
+	size_t cnt;
+};
+
+/* Attaching beside others that detach. */
+struct attach_beside {
+	uint64_t attach_us; /* what attaching takes in addition */
+	uint64_t
+		others_us; /* until the others are through, if the trace ends as soon as it has begun; 0: unknown */
+	uint64_t detach_us; /* what detaching takes in addition then */
+};
+
 /*
- * attach_held_up_us - what attaching @shares takes in addition while another netfgraph detaches for @left_us more (0: unknown), on
- * this kernel: each link waits for about one of the other's functions.
+ * attach_beside_of - what attaching @shares beside @others takes on this kernel, and what it adds to theirs: all wait for the same
+ * locks by turns. How long the trace is going to be is not known: a long one makes others_us smaller by a quarter at most.
  */
-uint64_t attach_held_up_us(const struct attach_shares *shares, const struct arch *arch,
-			   const unsigned int version[2], uint64_t left_us);
+struct attach_beside attach_beside_of(const struct attach_shares *shares, const struct arch *arch,
+				      const unsigned int version[2],
+				      const struct attach_others *others);
+
+/* attach_turn_us - what a function that is attached one by one waits for each of the others that detach meanwhile. */
+uint64_t attach_turn_us(const struct arch *arch, const unsigned int version[2]);
 
 /* attach_is_open - whether @mode leaves the choice to attach_plan_choose. */
 static inline bool attach_is_open(enum attach_mode mode)

@@ -18,6 +18,9 @@
 #define POINT_ATTACH_US 20000
 #define POINT_BYTES     8192
 
+/* Of more others that detach nothing is said. */
+#define LIST_OTHERS_MAX 64
+
 /* ---- functions ---- */
 
 /* A listed function; everything is borrowed. */
@@ -287,12 +290,38 @@ static void find_near(struct list_cost *cost, const struct list_config *config)
 	functab_release(&tab);
 }
 
-/* What detaching takes longer if the others still detach when tracing has begun: all wait for the same locks by turns. */
-static uint64_t detach_beside_us(const struct list_cost *cost, uint64_t others_us)
+/* What a trace beside @plan->others takes in addition, if it ends as soon as it has begun, and attaches @before_us from now. */
+static struct attach_beside beside_of(const struct list_plan *plan,
+				      const struct attach_shares *shares, uint64_t before_us)
 {
-	const uint64_t left_us = others_us > cost->start_us ? others_us - cost->start_us : 0;
+	uint64_t left_ns[LIST_OTHERS_MAX];
+	const size_t cnt = plan->others.cnt < LIST_OTHERS_MAX ? plan->others.cnt : LIST_OTHERS_MAX;
+	const struct attach_others others = { left_ns, cnt };
+	struct attach_beside beside;
 
-	return left_us < cost->bill.detach_us ? left_us : cost->bill.detach_us;
+	for (size_t i = 0; i < cnt; i++) {
+		const uint64_t ns = plan->others.left_ns[i];
+
+		left_ns[i] = !ns ? 0 : ns > before_us * 1000 ? ns - before_us * 1000 : 1;
+	}
+	beside = attach_beside_of(shares, plan->arch, plan->kernel, &others);
+	if (beside.others_us)
+		beside.others_us += before_us;
+	return beside;
+}
+
+/* The same in @cost, if it matters. */
+static void find_beside(struct list_cost *cost, const struct list_plan *plan,
+			const struct attach_shares *shares)
+{
+	const struct attach_beside beside = beside_of(plan, shares, cost->start_us);
+
+	cost->held_up = plan->others.cnt ? plan->held_up(plan->ctx, beside.others_us) : NULL;
+	cost->is_held_up = cost->held_up != NULL;
+	if (!cost->is_held_up)
+		return;
+	cost->held_up_us = beside.attach_us;
+	cost->detach_us += beside.detach_us;
 }
 
 /* Return: 0 or -errno, already logged. */
@@ -316,8 +345,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.pair_option = shares.pair_option,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
 		.find_us = find_us,
-		.held_up = plan->held_up,
-		.is_held_up = plan->held_up != NULL,
+		.start_us = find_us * (1 + LIST_LOAD_TIMES) + plan->point_cnt * POINT_ATTACH_US,
 		.point_cnt = plan->point_cnt,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
@@ -326,14 +354,11 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.thread_bytes = shares.thread_bytes,
 		.forecast = plan->forecast(plan->ctx, tab),
 	};
-	if (cost.is_held_up)
-		cost.held_up_us =
-			attach_held_up_us(&shares, plan->arch, plan->kernel, plan->others_us);
+	cost.detach_us = cost.bill.detach_us;
+	find_beside(&cost, plan, &shares);
 	cost.attach_us = cost.bill.attach_us + cost.held_up_us;
-	cost.start_us = find_us * (1 + LIST_LOAD_TIMES) + cost.attach_us +
-			plan->point_cnt * POINT_ATTACH_US;
+	cost.start_us += cost.attach_us;
 	cost.program_bytes = cost.bill.bytes + plan->point_cnt * POINT_BYTES;
-	cost.detach_us = cost.bill.detach_us + detach_beside_us(&cost, plan->others_us);
 	for (size_t i = 0; i < tab->cnt; i++)
 		cost.module_func_cnt += tab->funcs[i].module.len > 0 && !tab->funcs[i].prog_id;
 	find_near(&cost, config);

@@ -35,13 +35,13 @@ struct list_plan {
 	const struct arch *arch; /* of the kernel ... */
 	unsigned int kernel[2];  /* ... and its version: 6, 12 */
 	uint32_t cpu_cnt;
-	size_t point_cnt;      /* tracepoints (-e) */
-	uint64_t buffer_bytes; /* per CPU */
-	uint64_t self_bytes;   /* the rest of a trace's memory, except functions' programs */
-	uint64_t sums_bytes;   /* the same of a table's */
-	const char *
-		held_up; /* that another netfgraph detaches, which makes attaching slower; NULL: none does ... */
-	uint64_t others_us; /* ... and how long it takes; 0: unknown */
+	size_t point_cnt;            /* tracepoints (-e) */
+	uint64_t buffer_bytes;       /* per CPU */
+	uint64_t self_bytes;         /* the rest of a trace's memory, except functions' programs */
+	uint64_t sums_bytes;         /* the same of a table's */
+	struct attach_others others; /* that detach, which makes attaching slower */
+	/* What to tell of others that take @beside_us more beside the trace (0: unknown); NULL: they do not matter. Borrowed. */
+	const char *(*held_up)(void *ctx, uint64_t beside_us);
 };
 
 struct list_config {

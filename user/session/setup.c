@@ -836,8 +836,11 @@ static int forecast(struct session *ses)
 /* What is attached from here on takes longer beside a netfgraph that detaches. */
 static int tell_earlier(struct session *ses)
 {
-	(void)ses;
-	detaching_tell(DETACHING_PATH);
+	const struct attach_shares shares =
+		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
+				   plan_filter_cnt(ses->opts, &ses->functab));
+
+	detaching_tell(DETACHING_PATH, &shares);
 	return 0;
 }
 

@@ -113,6 +113,8 @@ struct planner {
 	uint64_t began_ns;
 	struct attach_want want;
 	struct attach_plan plan; /* by shares_for */
+	struct detaching_others others;
+	char held_up[DETACHING_TEXT];
 };
 
 /* Find the functions that have everything that --filter names, or members of --show. */
@@ -178,6 +180,14 @@ static uint64_t find_us(void *ctx)
 	return (host_time_ns() - ((const struct planner *)ctx)->began_ns) / 1000;
 }
 
+static const char *held_up_by(void *ctx, uint64_t beside_us)
+{
+	struct planner *planner = ctx;
+
+	return detaching_text(&planner->others, beside_us, planner->held_up) ? planner->held_up
+									     : NULL;
+}
+
 static int list_with(struct facts *facts, const struct opts *opts, uint64_t began_ns,
 		     size_t point_cnt, struct tablew *w)
 {
@@ -189,6 +199,7 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.shares = shares_for,
 		.forecast = forecast_for,
 		.find_us = find_us,
+		.held_up = held_up_by,
 		.ctx = &planner,
 		.arch = arch_host(),
 		.cpu_cnt = planner.want.cpu_cnt,
@@ -203,8 +214,6 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.check_ctx = &planner,
 		.table = w,
 	};
-	struct detaching_others others;
-	char held_up[DETACHING_TEXT];
 	int err = plan_rules(&config.rules, opts, facts);
 	int source_err = plan_srcline(&config.srcline, opts);
 
@@ -213,9 +222,8 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 	plan.buffer_bytes = plan_ring_bytes(opts, plan.cpu_cnt);
 	plan.self_bytes = plan_self_bytes(opts);
 	plan.sums_bytes = plan_table_bytes(opts);
-	others = detaching_others(DETACHING_PATH, NULL);
-	plan.held_up = detaching_text(&others, held_up) ? held_up : NULL;
-	plan.others_us = others.left_ns / 1000;
+	planner.others = detaching_others(DETACHING_PATH, NULL);
+	plan.others = (struct attach_others){ planner.others.each_ns, planner.others.cnt };
 	host_kernel_version(plan.kernel);
 	list_head(w, opts->list_plan);
 	if (!err)
