@@ -336,7 +336,7 @@ test_plan()
 	cat out | tee /out/plan.txt
 	expect_line '^functions +[0-9]+, [0-9]+ of them in modules$' out
 	expect_line '^by +(fentry|fsession|kprobe.session|tracing_multi)' out
-	expect_line '^start +[0-9.]+ s at most until tracing begins: [0-9.]+ s to read this kernel .*, [0-9.]+ s at most to load programs, and attaching$' out
+	expect_line '^start +[0-9.]+ s at most on an idle host until tracing begins: [0-9.]+ s to read this kernel .*, [0-9.]+ s at most to load programs, and attaching$' out
 	expect_line '^attach +[0-9.]+ s' out
 	expect_line '^detach +[0-9.]+ s' out
 	expect_line '^memory +[0-9.]+ MiB at most for a trace: [0-9]+ rings .*; [0-9.]+ MiB for profile and latency$' out
@@ -398,8 +398,8 @@ test_forecast()
 {
 	netfgraph list --plan >out 2>err || fail "list: status $?"
 	cat out
-	expect_line '^packets +[12][0-9] calls for a datagram between two sockets of this host; a million cost [0-9.]+ s of CPU time if traced, [0-9.]+ s if not, by how fast this CPU does arithmetic; ' out
-	expect_line '^others +keep [4-7][0-9] % of their speed if they do nothing but send such datagrams, ' out
+	expect_line '^packets +[12][0-9] calls for a datagram between two sockets of this host; a million cost about [0-9.]+ s of CPU time if traced, [0-9.]+ s if not, estimated by how fast this CPU does arithmetic; ' out
+	expect_line '^others +keep about [4-7][0-9] % of their speed if they do nothing but send such datagrams, ' out
 	expect_no_line 'callee-depth' out
 	netfgraph list --plan -T tcp_v4_connect >out 2>err || fail "list: status $?"
 	expect_line '^packets +a datagram between two sockets of this host passes none of these functions$' out
@@ -408,7 +408,7 @@ test_forecast()
 	expect_no_line 'of their speed' err # a few
 	case $(uname -r) in 5.* | 6.1.*) return 0 ;; esac # so many are not attached
 	netfgraph list --plan -G __sys_sendto >out 2>err || fail "list: status $?"
-	expect_line '^ +with --callee-depth 3: [1-9][0-9]+ functions, [3-6][0-9] %$' out
+	expect_line '^ +with --callee-depth 3: [1-9][0-9]+ functions, about [3-6][0-9] %$' out
 	expect 0 'with a word' netfgraph -G __sys_sendto -p 1 --timeout 100ms -o out 2>err
 	expect_line '^netfgraph: [0-9]{4} functions: other tasks that only send packets keep about [1-3][0-9] % of their speed, until --max-overhead leaves functions out$' err
 	expect_count 1 '^hint: --learn 1s keeps what is called; --callee-depth 3 or -T attaches fewer; ' err

@@ -138,19 +138,19 @@ static void forecast_print(struct strbuf *out, const struct list_cost *cost)
 	strbuf_printf(
 		out,
 		"%" PRIu32 " %s for a datagram between two sockets of this host; a million cost "
-		"%.1f s of CPU time if traced, %.1f s if not, by how fast this CPU does arithmetic; an emulated one takes about five times as long\n",
+		"about %.1f s of CPU time if traced, %.1f s if not, estimated by how fast this CPU does arithmetic; an emulated one takes about five times as long\n",
 		all->call_cnt, plural(all->call_cnt, "call", "calls"), all->traced_ns / 1e3,
 		all->others_ns / 1e3);
 	plan_name(out, "others");
 	strbuf_printf(out,
-		      "keep %" PRIu32
+		      "keep about %" PRIu32
 		      " %% of their speed if they do nothing but send such datagrams, "
 		      "until --max-overhead leaves functions out\n",
 		      all->kept_pct);
 	if (!cost->near_cnt)
 		return;
 	plan_name(out, "");
-	strbuf_printf(out, "with --callee-depth %d: %zu functions, %" PRIu32 " %%\n",
+	strbuf_printf(out, "with --callee-depth %d: %zu functions, about %" PRIu32 " %%\n",
 		      FORECAST_NEAR_DEPTH, cost->near_cnt, cost->near.kept_pct);
 }
 
@@ -161,8 +161,8 @@ static void times_print(struct strbuf *out, const struct list_cost *cost)
 	strbuf_printf(
 		out,
 		"%s until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now, %.1f s at most to load programs, and attaching\n",
-		cost->is_held_up ? " estimated" : " at most", (double)cost->find_us / 1e6,
-		(double)cost->find_us * LIST_LOAD_TIMES / 1e6);
+		cost->is_held_up ? " estimated" : " at most on an idle host",
+		(double)cost->find_us / 1e6, (double)cost->find_us * LIST_LOAD_TIMES / 1e6);
 	if (cost->is_held_up) {
 		plan_name(out, "");
 		strbuf_printf(out, "%s\n", cost->held_up);
@@ -185,7 +185,7 @@ static void points_print(struct strbuf *out, const struct list_cost *cost)
 	if (!cost->point_cnt)
 		return;
 	plan_name(out, "tracepoints");
-	strbuf_printf(out, "%zu, which take %.1f s of the start at most, on an emulated CPU\n",
+	strbuf_printf(out, "%zu, which take %.1f s of the start at most, on an idle emulated CPU\n",
 		      cost->point_cnt, (double)cost->point_cnt * POINT_ATTACH_US / 1e6);
 }
 
@@ -216,7 +216,7 @@ static void cost_print(struct strbuf *out, const struct list_cost *cost)
 		out, "%s\n",
 		cost->bill.waits
 			? ": in the background, as this kernel waits for a grace period at each function"
-			: " at most, on an emulated CPU too");
+			: " at most, on an idle emulated CPU too");
 	plan_name(out, "memory");
 	strbuf_printf(
 		out,
