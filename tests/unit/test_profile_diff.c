@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "profiled.h"
+#include "random.h"
 #include "script.h"
 
 AFTER(free_profiles);
@@ -220,6 +221,154 @@ TEST(what_is_little_and_may_be_chance_is_not_named)
 		     "beyond that: f5 (120 calls for 40, P50 -6.7 %)");
 	check_beyond(some_work(1, 0, 40), some_work(1, 900, 40),
 		     "beyond that: f3 (P50 +23671.2 %)");
+}
+
+#define TREE_FUNCS 30
+#define TREE_CALLS 40
+
+/* A tree of functions, each of which is called by one other, or by none. */
+struct tree {
+	int parents[TREE_FUNCS]; /* before it; -1: none */
+	uint64_t self_ns[TREE_FUNCS];
+	int left_out; /* is not called, and does not call; -1: none */
+};
+
+static const char *tree_name(int func)
+{
+	static char names[TREE_FUNCS][16];
+
+	snprintf(names[func], sizeof(names[func]), "f%d", func);
+	return names[func];
+}
+
+static uint64_t some_self_ns(const struct tree *tree, int func)
+{
+	return tree->self_ns[func] * (95 + random_below(11)) / 100;
+}
+
+/* Return: when it returns. */
+static uint64_t call_in_tree(struct profile *p, const struct tree *tree, int func, uint32_t depth,
+			     uint64_t begin_ns)
+{
+	struct row row = call_row(ROW_ENTRY, depth, begin_ns, 0, tree_name(func));
+	uint64_t end_ns = begin_ns + some_self_ns(tree, func) / 2;
+
+	CHECK(!profile_row(p, &row));
+	for (int i = func + 1; i < TREE_FUNCS; i++) {
+		if (tree->parents[i] == func && i != tree->left_out)
+			end_ns = call_in_tree(p, tree, i, depth + 1, end_ns);
+	}
+	end_ns += some_self_ns(tree, func) / 2;
+	row = call_row(ROW_RETURN, depth, end_ns, end_ns - begin_ns, tree_name(func));
+	CHECK(!profile_row(p, &row));
+	return end_ns;
+}
+
+static struct profile *tree_profile(const struct tree *tree)
+{
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 1000;
+
+	for (int i = 0; i < TREE_CALLS; i++) {
+		for (int func = 0; func < TREE_FUNCS; func++) {
+			if (tree->parents[func] < 0 && func != tree->left_out)
+				at_ns = 1000 + call_in_tree(p, tree, func, 0, at_ns);
+		}
+	}
+	return p;
+}
+
+/* Five that are called by none, and the others below one of them or of those before. */
+static void make_tree(struct tree *tree)
+{
+	tree->left_out = -1;
+	for (int i = 0; i < TREE_FUNCS; i++) {
+		tree->parents[i] = i < 5 ? -1 : (int)random_below(i < 20 ? 5 : (uint32_t)i);
+		tree->self_ns[i] = 1000 + random_below(9000);
+	}
+}
+
+static bool calls_any(const struct tree *tree, int func)
+{
+	for (int i = 0; i < TREE_FUNCS; i++) {
+		if (tree->parents[i] == func)
+			return true;
+	}
+	return false;
+}
+
+static void check_named_first(const struct tree *a, const struct tree *b, const char *want)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_TOTAL };
+	char *text;
+	char *at;
+
+	finish_sides(&diff, tree_profile(a), tree_profile(b));
+	text = text_of(&diff);
+	at = strstr(text, "beyond that: ");
+	CHECK(at);
+	at[strcspn(at, "\n")] = '\0';
+	at += strlen("beyond that: ");
+	if (strncmp(at, want, strlen(want)) != 0)
+		CHECK_STR(at, want);
+	free(text);
+	free_profiles();
+}
+
+/* Callers take as much longer as what they call; first comes where the time went, whether that is new, or slower. */
+TEST(where_the_time_went_is_named_first)
+{
+	char want[32];
+
+	for (int i = 0; i < 100; i++) {
+		const int func = (int)random_below(TREE_FUNCS);
+		struct tree a;
+		struct tree b;
+
+		make_tree(&a);
+		b = a;
+		b.self_ns[func] += 40000;
+		snprintf(want, sizeof(want), "%s (P50 +", tree_name(func));
+		check_named_first(&a, &b, want);
+		snprintf(want, sizeof(want), "%s (P50 -", tree_name(func));
+		check_named_first(&b, &a, want);
+		if (calls_any(&a, func))
+			continue;
+		a.left_out = func;
+		snprintf(want, sizeof(want), "%s (new, 40 calls)", tree_name(func));
+		check_named_first(&a, &b, want);
+		snprintf(want, sizeof(want), "%s (gone, 40 calls)", tree_name(func));
+		check_named_first(&b, &a, want);
+	}
+}
+
+/* c calls g three times, of which the last takes @last_ns, beside eight functions that are the same. */
+static struct profile *third_call(uint64_t last_ns)
+{
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 1000;
+
+	for (int i = 0; i < 24; i++) {
+		const char *calls = script_of("%d c{ g;1000 g;1000 g;%d %d }", (int)at_ns,
+					      (int)last_ns, (int)(at_ns + 3000 + last_ns));
+
+		profile_feed(p, calls);
+		for (int f = 0; f < 8; f++) {
+			const struct row row =
+				call_row(ROW_LEAF, 0, at_ns += 50000, 1000, tree_name(f));
+
+			CHECK(!profile_row(p, &row));
+		}
+		at_ns += 50000;
+	}
+	return p;
+}
+
+/* The median of what is slow in a part of its calls alone is as it was. */
+TEST(where_the_time_went_is_named_though_its_median_is_usual)
+{
+	check_beyond(third_call(1000), third_call(30000),
+		     "beyond that: g (P50 +0.0 %, mean +966.6 %), c (P50 +725.0 %)");
 }
 
 TEST(functions_and_calls_that_differ)

@@ -13,54 +13,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "format/calltree.h"
-#include "format/profile_parts.h"
-
-/* ---- the two sides ---- */
-
-struct func_pair {
-	struct profile_func f[2];
-	const struct hist *hist[2]; /* of its durations; NULL: none */
-	uint64_t few_cnt[2];        /* calls that alone made the side slower; see find_few */
-	bool is_known[2];           /* the side's profile has its name */
-	bool may_be_elsewhere; /* one side lacks it, where other tasks' softirqs are not seen */
-	bool is_beyond;        /* its median or number changed otherwise than usual */
-	double change;         /* the key by which rows are sorted */
-};
-
-/* By how much a number of most functions changed. */
-struct usual {
-	size_t func_cnt;  /* of which it is known; 0: too few */
-	double low, high; /* as change_of: half of the functions are between */
-};
-
-/* Pairs of caller and function on both sides. */
-struct edge_pair {
-	struct profile_func caller; /* names alone; without name: outermost */
-	struct profile_func func;
-	uint64_t call_cnt[2];
-	uint64_t duration_ns[2];
-	bool is_timed[2];
-	bool is_softirq
-		[2]; /* in a function of softirqs, or in one that most calls are below; see find_softirqs */
-};
-
-/* How the calls of a function were spread over callers, by side. */
-struct inside {
-	struct profile_func func; /* its name alone */
-	uint64_t call_cnt[2];
-	uint64_t inner_cnt[2]; /* in other calls */
-	uint64_t inner_ns[2];
-};
-
-struct diff_rows {
-	struct func_pair *funcs;
-	size_t func_cnt;
-	struct edge_pair *edges;
-	size_t edge_cnt;
-	struct inside moved; /* call_cnt 0: none */
-	struct usual usual_p50;
-	double self_ns; /* of all functions, both sides */
-};
+#include "format/diff_parts.h"
 
 /* What no other table has. */
 static const struct profile_column net_p50 = {
@@ -72,9 +25,7 @@ static const struct profile_column net_p50 = {
 static const struct column few_column = { "few_calls", .cell = CELL_U64 };
 static const struct column beyond_column = { "beyond_usual", .cell = CELL_BOOL };
 
-static double usual_percent(double change);
 static uint64_t diff_call_cnt(const struct diff_rows *rows, int side);
-static const struct profile_func *diff_name_of(const struct func_pair *pair);
 static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *diff);
 static void diff_rows_end(struct diff_rows *rows);
 
@@ -190,21 +141,6 @@ static void json_edges(const struct diff_rows *rows, const char *key, int side, 
 	jsonw_array_end(out);
 }
 
-static void json_usual(const struct usual *usual, struct jsonw *out)
-{
-	const double ends[] = { usual->low, usual->high };
-
-	jsonw_key(out, "usual_p50_change_permille");
-	if (!usual->func_cnt) {
-		jsonw_null(out);
-		return;
-	}
-	jsonw_array(out);
-	for (size_t i = 0; i < 2; i++)
-		jsonw_i64(out, (int64_t)(usual_percent(ends[i]) * 10));
-	jsonw_array_end(out);
-}
-
 int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 {
 	struct jsonw json = { .out = out };
@@ -215,7 +151,7 @@ int profile_diff_json(const struct profile_diff *diff, struct strbuf *out)
 		jsonw_object(&json);
 		profile_diff_json_side(diff->sides, 0, diff_call_cnt(&rows, 0), "calls", &json);
 		profile_diff_json_side(diff->sides, 1, diff_call_cnt(&rows, 1), "calls", &json);
-		json_usual(&rows.usual_p50, &json);
+		profile_usual_json(&rows.usual_p50, &json);
 		jsonw_key(&json, "functions");
 		jsonw_array(&json);
 		for (size_t i = 0; i < rows.func_cnt; i++)
@@ -247,13 +183,7 @@ static int compare_func(const struct profile_func *a, const struct profile_func 
 	return diff ? diff : compare_text(a->module, b->module);
 }
 
-/* diff_name_of - the names of a function that either side has. */
-static const struct profile_func *diff_name_of(const struct func_pair *pair)
-{
-	return &pair->f[!pair->is_known[0]];
-}
-
-static int compare_pair_names(const void *a, const void *b)
+int diff_compare_names(const void *a, const void *b)
 {
 	return compare_func(diff_name_of(a), diff_name_of(b));
 }
@@ -321,7 +251,7 @@ static int collect_funcs(struct diff_rows *rows, const struct profile_diff *diff
 				rows->funcs[cnt].hist[side] = &p->funcs[func].hist;
 		}
 	}
-	qsort(rows->funcs, cnt, sizeof(*rows->funcs), compare_pair_names);
+	qsort(rows->funcs, cnt, sizeof(*rows->funcs), diff_compare_names);
 	rows->func_cnt = merge_funcs(rows->funcs, cnt);
 	return 0;
 }
@@ -527,162 +457,7 @@ static void find_few(struct func_pair *pair)
 		pair->few_cnt[side] = cnt;
 }
 
-/* ---- what nearly all functions did ---- */
-
-#define USUAL_FUNCS 8  /* fewer functions have no usual change */
-#define USUAL_CALLS 20 /* whose functions have so many calls in each file */
-#define USUAL_TIMES \
-	3 /* beyond is what is farther off than so many times the distance between the quarters, */
-#define USUAL_LEAST 0.25 /* and at least so far, */
-#define BEYOND_PART 0.01 /* if it is such a part of all time, or */
-#define CLEAR_TIMES 2    /* by so many times, */
-#define NOISE_TIMES 3    /* of numbers of calls so many standard deviations */
-
-static int compare_doubles(const void *a, const void *b)
-{
-	const double x = *(const double *)a;
-	const double y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* By how many times more B has, or less, below 0: 1 for the double, -1 for the half. */
-static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
-{
-	const struct profile_func *a = &pair->f[0];
-	const struct profile_func *b = &pair->f[1];
-	const uint64_t x = is_cnt ? a->call_cnt : a->p50_ns;
-	const uint64_t y = is_cnt ? b->call_cnt : b->p50_ns;
-	const bool is_often = is_cnt ? a->call_cnt >= USUAL_CALLS || b->call_cnt >= USUAL_CALLS
-				     : a->timed_cnt >= USUAL_CALLS && b->timed_cnt >= USUAL_CALLS;
-
-	if (!is_often || !x || !y)
-		return false;
-	*change = y >= x ? (double)y / (double)x - 1 : 1 - (double)x / (double)y;
-	return true;
-}
-
-/* Return: 0 or -ENOMEM. */
-static int find_usual(struct usual *usual, const struct diff_rows *rows, bool is_cnt)
-{
-	double *changes = malloc((rows->func_cnt + 1) * sizeof(*changes));
-	size_t cnt = 0;
-
-	if (!changes)
-		return -ENOMEM;
-	for (size_t i = 0; i < rows->func_cnt; i++)
-		cnt += change_of(&rows->funcs[i], is_cnt, &changes[cnt]);
-	*usual = (struct usual){ 0 };
-	if (cnt >= USUAL_FUNCS) {
-		qsort(changes, cnt, sizeof(*changes), compare_doubles);
-		*usual = (struct usual){ cnt, changes[cnt / 4], changes[cnt - 1 - cnt / 4] };
-	}
-	free(changes);
-	return 0;
-}
-
-/* A change as how many times A's number B has. */
-static double factor_of(double change)
-{
-	return change < 0 ? 1 / (1 - change) : 1 + change;
-}
-
-static bool is_unusual(const struct usual *usual, double change)
-{
-	const double between = USUAL_TIMES * (usual->high - usual->low);
-	const double off = between > USUAL_LEAST ? between : USUAL_LEAST;
-
-	return change < usual->low - off || change > usual->high + off;
-}
-
-/* Whether it changed less than nearly all others did: these have what is new, such as a busier host. */
-static bool is_less_changed(const struct usual *usual, double change)
-{
-	return (usual->low > 0 && change >= 0 && change < usual->low) ||
-	       (usual->high < 0 && change <= 0 && change > usual->high);
-}
-
-/* @a, @b: the number of each side, A's already by the usual factor. */
-static bool is_much(const struct diff_rows *rows, const struct func_pair *pair, bool is_cnt,
-		    double a, double b)
-{
-	const struct profile_func *f = pair->f;
-	const uint64_t each = is_cnt ? f[0].p50_ns + f[1].p50_ns : f[0].call_cnt + f[1].call_cnt;
-
-	return fabs(b - a) * (double)each >= BEYOND_PART * rows->self_ns;
-}
-
-/* Whether chance does not explain that the numbers of calls differ. @factor: the usual one, by which @a is multiplied. */
-static bool are_clearly_more(double a, double b, double factor)
-{
-	return (b - a) * (b - a) > NOISE_TIMES * NOISE_TIMES * (a * factor + b);
-}
-
-/* Whether the middle half of the calls took another time on each side. */
-static bool are_apart(const struct func_pair *pair, double factor)
-{
-	const struct hist *a = pair->hist[0];
-	const struct hist *b = pair->hist[1];
-
-	return !a || !b ||
-	       (double)hist_percentile(a, 75) * factor < (double)hist_percentile(b, 25) ||
-	       (double)hist_percentile(a, 25) * factor > (double)hist_percentile(b, 75);
-}
-
-/* Whether a small change is none that two recordings of the same work have, too. */
-static bool is_clear(const struct func_pair *pair, bool is_cnt, double a, double b, double factor)
-{
-	if (is_cnt)
-		return are_clearly_more(a, b, factor);
-	return (b >= CLEAR_TIMES * a || a >= CLEAR_TIMES * b) && are_apart(pair, factor);
-}
-
-static bool is_beyond(const struct diff_rows *rows, const struct usual *usual,
-		      const struct func_pair *pair, bool is_cnt)
-{
-	const struct profile_func *f = pair->f;
-	const double factor = factor_of((usual->low + usual->high) / 2);
-	const double a = factor * (double)(is_cnt ? f[0].call_cnt : f[0].p50_ns);
-	const double b = (double)(is_cnt ? f[1].call_cnt : f[1].p50_ns);
-	double change;
-
-	return usual->func_cnt && change_of(pair, is_cnt, &change) && is_unusual(usual, change) &&
-	       !(!is_cnt && is_less_changed(usual, change)) &&
-	       (is_much(rows, pair, is_cnt, a, b) || is_clear(pair, is_cnt, a, b, factor));
-}
-
-static int find_beyond(struct diff_rows *rows)
-{
-	struct usual usual_cnt;
-	int err = find_usual(&rows->usual_p50, rows, false);
-
-	if (!err)
-		err = find_usual(&usual_cnt, rows, true);
-	for (size_t i = 0; i < rows->func_cnt; i++)
-		rows->self_ns +=
-			(double)rows->funcs[i].f[0].self_ns + (double)rows->funcs[i].f[1].self_ns;
-	for (size_t i = 0; !err && i < rows->func_cnt; i++)
-		rows->funcs[i].is_beyond =
-			is_beyond(rows, &rows->usual_p50, &rows->funcs[i], false) ||
-			is_beyond(rows, &usual_cnt, &rows->funcs[i], true);
-	return err;
-}
-
-/* In percent of A. */
-static double usual_percent(double change)
-{
-	return (factor_of(change) - 1) * 100;
-}
-
 /* ---- the compared files ---- */
-
-/* The value per second, or of the whole trace. */
-static double norm(const struct profile_diff *diff, int side, uint64_t value)
-{
-	if (!diff->is_per_second)
-		return (double)value;
-	return (double)value * 1e9 / (double)diff->sides[side].length_ns;
-}
 
 /* @number: NULL: 0. */
 static double diff_value_of(const struct profile_diff *diff, int side, const struct profile_func *f,
@@ -691,7 +466,7 @@ static double diff_value_of(const struct profile_diff *diff, int side, const str
 	const uint64_t value = number ? profile_column_get(number, f) : 0;
 
 	return number && number != &net_p50 && !profile_column_is_of_calls(number)
-		       ? norm(diff, side, value)
+		       ? diff_norm(diff, side, value)
 		       : (double)value;
 }
 
@@ -718,7 +493,7 @@ static int compare_changes(const void *a, const void *b)
 
 	if (pa->change != pb->change)
 		return pa->change > pb->change ? -1 : 1;
-	return compare_pair_names(a, b);
+	return diff_compare_names(a, b);
 }
 
 /* The most frequent first. */
@@ -758,7 +533,7 @@ static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *di
 				    diff_value_of(diff, 0, &pair->f[0], by));
 	}
 	if (!err)
-		err = find_beyond(rows);
+		err = profile_usual_find(rows, diff);
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
 	if (!err && rows->edge_cnt)
@@ -839,7 +614,7 @@ static void put_data_cells(const struct profile_diff *diff, const struct func_pa
 
 /* ---- text ---- */
 
-static void diff_put_name(struct strbuf *out, const struct profile_func *f)
+void diff_put_name(struct strbuf *out, const struct profile_func *f)
 {
 	if (f->name.len)
 		clean_func(out, f->name, f->module, CLEAN_WORD);
@@ -921,7 +696,8 @@ static void put_numbers(const struct profile_diff *diff, const struct func_pair 
 		snprintf(text, sizeof(text), "%.*f", digits, values[side] / (is_cnt ? 1 : 1000));
 		if (bound)
 			snprintf(text, sizeof(text), "<%.3f",
-				 (by == &net_p50 ? (double)bound : norm(diff, side, bound)) / 1000);
+				 (by == &net_p50 ? (double)bound : diff_norm(diff, side, bound)) /
+					 1000);
 		tablew_cell(w,
 			    &(struct column){ .title = title, .cell = CELL_CHARS, .width = width },
 			    bound || is_known(&pair->f[side], number, needs_calls) ? text : "-");
@@ -1014,10 +790,10 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 			continue;
 		cnt += !diff->row_max;
 		strbuf_printf(out, "%11.*f ", diff->is_per_second ? 1 : 0,
-			      norm(diff, side, edge->call_cnt[side]));
+			      diff_norm(diff, side, edge->call_cnt[side]));
 		if (edge->is_timed[side])
 			strbuf_printf(out, "%14.3f  ",
-				      norm(diff, side, edge->duration_ns[side]) / 1000);
+				      diff_norm(diff, side, edge->duration_ns[side]) / 1000);
 		else
 			strbuf_printf(out, "%14s  ", "-");
 		diff_put_name(out, &edge->caller);
@@ -1074,52 +850,6 @@ static void diff_put_unseen(const struct diff_rows *rows, int side, struct strbu
 		"AB"[side]);
 }
 
-#define BEYOND_NAMES 5
-
-/* "nf_hook_slow (410 calls for 205, P50 -68.0 %)" */
-static void put_beyond(const struct profile_diff *diff, const struct func_pair *pair,
-		       struct strbuf *out)
-{
-	const int digits = diff->is_per_second ? 1 : 0;
-	const char *before = " (";
-	double change;
-
-	diff_put_name(out, diff_name_of(pair));
-	if (change_of(pair, true, &change) && fabs(change) > USUAL_LEAST) {
-		strbuf_printf(out, " (%.*f calls for %.*f", digits,
-			      norm(diff, 1, pair->f[1].call_cnt), digits,
-			      norm(diff, 0, pair->f[0].call_cnt));
-		before = ", ";
-	}
-	if (change_of(pair, false, &change))
-		strbuf_printf(out, "%sP50 %+.1f %%", before, usual_percent(change));
-	strbuf_char(out, ')');
-}
-
-/* What nearly all functions have in common comes from the host rather than from one of them. */
-static void diff_put_usual(const struct profile_diff *diff, const struct diff_rows *rows,
-			   struct strbuf *out)
-{
-	const struct usual *usual = &rows->usual_p50;
-	size_t cnt = 0;
-
-	if (!usual->func_cnt)
-		return;
-	strbuf_printf(
-		out,
-		"# usual: half of %zu functions have a P50 changed by %+.1f to %+.1f %%; beyond that: ",
-		usual->func_cnt, usual_percent(usual->low), usual_percent(usual->high));
-	for (size_t i = 0; i < rows->func_cnt; i++) {
-		if (!rows->funcs[i].is_beyond || cnt++ >= BEYOND_NAMES)
-			continue;
-		strbuf_str(out, cnt > 1 ? ", " : "");
-		put_beyond(diff, &rows->funcs[i], out);
-	}
-	if (cnt > BEYOND_NAMES)
-		strbuf_printf(out, " and %zu more", cnt - BEYOND_NAMES);
-	strbuf_str(out, cnt ? "\n" : "nothing\n");
-}
-
 static void put_about(const struct profile_diff *diff, const struct diff_rows *rows,
 		      struct strbuf *out)
 {
@@ -1128,7 +858,7 @@ static void put_about(const struct profile_diff *diff, const struct diff_rows *r
 	diff_put_moved(&rows->moved, out);
 	diff_put_unseen(rows, 0, out);
 	diff_put_unseen(rows, 1, out);
-	diff_put_usual(diff, rows, out);
+	profile_usual_put(diff, rows, out);
 	strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
 		      diff->is_per_second ? "per second" : "in all",
 		      diff->sort == PROFILE_BY_NAME ? "" : "change of ",

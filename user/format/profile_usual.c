@@ -1,0 +1,335 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "format/diff_parts.h"
+
+/*
+ * What nearly all functions did comes from the host; what others did beyond that is theirs.
+ */
+
+#define USUAL_FUNCS 8  /* fewer functions have no usual change */
+#define USUAL_CALLS 20 /* whose functions have so many calls in each file */
+#define USUAL_TIMES \
+	3 /* beyond is what is farther off than so many times the distance between the quarters, */
+#define USUAL_LEAST 0.25 /* and at least so far, */
+#define BEYOND_PART 0.01 /* if it is such a part of all time, or */
+#define CLEAR_TIMES 2    /* by so many times, */
+#define NOISE_TIMES 3    /* of numbers of calls so many standard deviations */
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double x = *(const double *)a;
+	const double y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* By how many times more B has, or less, below 0: 1 for the double, -1 for the half. */
+static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
+{
+	const struct profile_func *a = &pair->f[0];
+	const struct profile_func *b = &pair->f[1];
+	const uint64_t x = is_cnt ? a->call_cnt : a->p50_ns;
+	const uint64_t y = is_cnt ? b->call_cnt : b->p50_ns;
+	const bool is_often = is_cnt ? a->call_cnt >= USUAL_CALLS || b->call_cnt >= USUAL_CALLS
+				     : a->timed_cnt >= USUAL_CALLS && b->timed_cnt >= USUAL_CALLS;
+
+	if (!is_often || !x || !y)
+		return false;
+	*change = y >= x ? (double)y / (double)x - 1 : 1 - (double)x / (double)y;
+	return true;
+}
+
+/* Return: 0 or -ENOMEM. */
+static int find_usual(struct usual *usual, const struct diff_rows *rows, bool is_cnt)
+{
+	double *changes = malloc((rows->func_cnt + 1) * sizeof(*changes));
+	size_t cnt = 0;
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->func_cnt; i++)
+		cnt += change_of(&rows->funcs[i], is_cnt, &changes[cnt]);
+	*usual = (struct usual){ 0 };
+	if (cnt >= USUAL_FUNCS) {
+		qsort(changes, cnt, sizeof(*changes), compare_doubles);
+		*usual = (struct usual){ cnt, changes[cnt / 4], changes[cnt - 1 - cnt / 4] };
+	}
+	free(changes);
+	return 0;
+}
+
+/* A change as how many times A's number B has. */
+static double factor_of(double change)
+{
+	return change < 0 ? 1 / (1 - change) : 1 + change;
+}
+
+static bool is_unusual(const struct usual *usual, double change)
+{
+	const double between = USUAL_TIMES * (usual->high - usual->low);
+	const double off = between > USUAL_LEAST ? between : USUAL_LEAST;
+
+	return change < usual->low - off || change > usual->high + off;
+}
+
+/* Whether it changed less than nearly all others did: these have what is new, such as a busier host. */
+static bool is_less_changed(const struct usual *usual, double change)
+{
+	return (usual->low > 0 && change >= 0 && change < usual->low) ||
+	       (usual->high < 0 && change <= 0 && change > usual->high);
+}
+
+/* @a, @b: the number of each side, A's already by the usual factor. */
+static bool is_much(const struct diff_rows *rows, const struct func_pair *pair, bool is_cnt,
+		    double a, double b)
+{
+	const struct profile_func *f = pair->f;
+	const uint64_t each = is_cnt ? f[0].p50_ns + f[1].p50_ns : f[0].call_cnt + f[1].call_cnt;
+
+	return fabs(b - a) * (double)each >= BEYOND_PART * rows->self_ns;
+}
+
+/* Whether chance does not explain that the numbers of calls differ. @factor: the usual one, by which @a is multiplied. */
+static bool are_clearly_more(double a, double b, double factor)
+{
+	return (b - a) * (b - a) > NOISE_TIMES * NOISE_TIMES * (a * factor + b);
+}
+
+/* Whether the middle half of the calls took another time on each side. */
+static bool are_apart(const struct func_pair *pair, double factor)
+{
+	const struct hist *a = pair->hist[0];
+	const struct hist *b = pair->hist[1];
+
+	return !a || !b ||
+	       (double)hist_percentile(a, 75) * factor < (double)hist_percentile(b, 25) ||
+	       (double)hist_percentile(a, 25) * factor > (double)hist_percentile(b, 75);
+}
+
+/* Whether a small change is none that two recordings of the same work have, too. */
+static bool is_clear(const struct func_pair *pair, bool is_cnt, double a, double b, double factor)
+{
+	if (is_cnt)
+		return are_clearly_more(a, b, factor);
+	return (b >= CLEAR_TIMES * a || a >= CLEAR_TIMES * b) && are_apart(pair, factor);
+}
+
+static bool is_beyond(const struct diff_rows *rows, const struct usual *usual,
+		      const struct func_pair *pair, bool is_cnt)
+{
+	const struct profile_func *f = pair->f;
+	const double factor = factor_of((usual->low + usual->high) / 2);
+	const double a = factor * (double)(is_cnt ? f[0].call_cnt : f[0].p50_ns);
+	const double b = (double)(is_cnt ? f[1].call_cnt : f[1].p50_ns);
+	double change;
+
+	return usual->func_cnt && change_of(pair, is_cnt, &change) && is_unusual(usual, change) &&
+	       !(!is_cnt && is_less_changed(usual, change)) &&
+	       (is_much(rows, pair, is_cnt, a, b) || is_clear(pair, is_cnt, a, b, factor));
+}
+
+/* ---- where the time went ---- */
+
+/* A function that one side alone has, though the other would have it if it were called there. */
+static bool is_new(const struct func_pair *pair, const struct profile_diff *diff)
+{
+	const int side = pair->f[0].call_cnt ? 0 : 1;
+
+	return !pair->f[!side].call_cnt && pair->f[side].call_cnt >= USUAL_CALLS &&
+	       !pair->may_be_elsewhere &&
+	       (!diff->sides[!side].knows_traced || pair->is_known[!side]);
+}
+
+/* What B has more than A by the usual change, and the part of it that is not in other functions. @factor: the usual one of time. */
+static void find_more(struct func_pair *pair, double factor)
+{
+	const struct profile_func *a = &pair->f[0];
+	const struct profile_func *b = &pair->f[1];
+	const bool is_net = (a->has_net_self || !a->call_cnt) && (b->has_net_self || !b->call_cnt);
+	const uint64_t a_ns = is_net && a->call_cnt ? a->net_self_ns : a->self_ns;
+	const uint64_t b_ns = is_net && b->call_cnt ? b->net_self_ns : b->self_ns;
+	const double total_ns = (double)b->total_ns - (double)a->total_ns * factor;
+	const bool is_of_one = !a->call_cnt || !b->call_cnt;
+
+	pair->self_more_ns = (double)b_ns - (double)a_ns * factor;
+	pair->holds = 2 * fabs(pair->self_more_ns) >= fabs(total_ns) ? DIFF_HOLDS_IT
+		      : is_of_one                                    ? DIFF_HOLDS_NEW
+								     : DIFF_HOLDS_ELSE;
+}
+
+/* Those where the time went come first, and of these the one with the most. */
+static int compare_beyond(const struct func_pair *a, const struct func_pair *b)
+{
+	const double a_ns = fabs(a->self_more_ns);
+	const double b_ns = fabs(b->self_more_ns);
+
+	if (a->holds != b->holds)
+		return a->holds < b->holds ? -1 : 1;
+	return a_ns != b_ns ? (a_ns > b_ns ? -1 : 1) : diff_compare_names(a, b);
+}
+
+/* The first one behind @last that is beyond the usual change; @last NULL: of all. NULL: no more. */
+static struct func_pair *next_beyond(const struct diff_rows *rows, const struct func_pair *last)
+{
+	struct func_pair *first = NULL;
+
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		struct func_pair *pair = &rows->funcs[i];
+
+		if (pair->is_beyond && (!last || compare_beyond(last, pair) < 0) &&
+		    (!first || compare_beyond(pair, first) < 0))
+			first = pair;
+	}
+	return first;
+}
+
+/*
+ * If all functions that are beyond it only call others, the time went somewhere below: to the function that has most of it in itself,
+ * although its median is a usual one, such as where every third call takes long.
+ */
+static void find_holder(struct diff_rows *rows, double factor)
+{
+	const struct func_pair *first = next_beyond(rows, NULL);
+	struct func_pair *most = NULL;
+	double total_ns;
+
+	if (!first || first->holds == DIFF_HOLDS_IT)
+		return;
+	total_ns = fabs((double)first->f[1].total_ns - (double)first->f[0].total_ns * factor);
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		struct func_pair *pair = &rows->funcs[i];
+
+		if (pair->holds == DIFF_HOLDS_IT && !pair->may_be_elsewhere &&
+		    2 * fabs(pair->self_more_ns) >= total_ns &&
+		    (!most || compare_beyond(pair, most) < 0))
+			most = pair;
+	}
+	if (most)
+		most->is_beyond = true;
+}
+
+/* A usual change as a factor, half way; 1 if there is none. */
+static double usual_factor(const struct usual *usual)
+{
+	return usual->func_cnt ? factor_of((usual->low + usual->high) / 2) : 1;
+}
+
+int profile_usual_find(struct diff_rows *rows, const struct profile_diff *diff)
+{
+	struct usual usual_cnt;
+	double factor;
+	int err = find_usual(&rows->usual_p50, rows, false);
+
+	if (!err)
+		err = find_usual(&usual_cnt, rows, true);
+	if (err)
+		return err;
+	factor = usual_factor(&rows->usual_p50) * usual_factor(&usual_cnt);
+	for (size_t i = 0; i < rows->func_cnt; i++)
+		rows->self_ns +=
+			(double)rows->funcs[i].f[0].self_ns + (double)rows->funcs[i].f[1].self_ns;
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		struct func_pair *pair = &rows->funcs[i];
+
+		find_more(pair, factor);
+		pair->is_beyond = is_beyond(rows, &rows->usual_p50, pair, false) ||
+				  is_beyond(rows, &usual_cnt, pair, true) ||
+				  (rows->usual_p50.func_cnt && is_new(pair, diff));
+	}
+	find_holder(rows, factor);
+	return 0;
+}
+
+/* In percent of A. */
+static double usual_percent(double change)
+{
+	return (factor_of(change) - 1) * 100;
+}
+
+/* ---- text and JSON ---- */
+
+void profile_usual_json(const struct usual *usual, struct jsonw *out)
+{
+	const double ends[] = { usual->low, usual->high };
+
+	jsonw_key(out, "usual_p50_change_permille");
+	if (!usual->func_cnt) {
+		jsonw_null(out);
+		return;
+	}
+	jsonw_array(out);
+	for (size_t i = 0; i < 2; i++)
+		jsonw_i64(out, (int64_t)(usual_percent(ends[i]) * 10));
+	jsonw_array_end(out);
+}
+
+#define BEYOND_NAMES 5
+
+/* "nf_hook_slow (410 calls for 205, P50 -68.0 %)" */
+static void put_beyond(const struct profile_diff *diff, const struct func_pair *pair,
+		       struct strbuf *out)
+{
+	const int digits = diff->is_per_second ? 1 : 0;
+	const double a_ns = (double)pair->f[0].avg_ns;
+	const double mean = a_ns > 0 ? (double)pair->f[1].avg_ns / a_ns - 1 : 0;
+	const char *before = " (";
+	bool shows_mean;
+	double cnt_change;
+	double p50_change = 0;
+	const bool has_p50 = change_of(pair, false, &p50_change);
+
+	diff_put_name(out, diff_name_of(pair));
+	if (!pair->f[0].call_cnt || !pair->f[1].call_cnt) {
+		const int side = pair->f[0].call_cnt ? 0 : 1;
+
+		strbuf_printf(out, " (%s, %.*f calls)", side ? "new" : "gone", digits,
+			      diff_norm(diff, side, pair->f[side].call_cnt));
+		return;
+	}
+	if (change_of(pair, true, &cnt_change) && fabs(cnt_change) > USUAL_LEAST) {
+		strbuf_printf(out, " (%.*f calls for %.*f", digits,
+			      diff_norm(diff, 1, pair->f[1].call_cnt), digits,
+			      diff_norm(diff, 0, pair->f[0].call_cnt));
+		before = ", ";
+	}
+	shows_mean = (has_p50 ? fabs(p50_change) < USUAL_LEAST : *before != ',') &&
+		     fabs(mean) >= USUAL_LEAST; /* of a part of the calls alone */
+	if (has_p50) {
+		strbuf_printf(out, "%sP50 %+.1f %%", before, usual_percent(p50_change));
+		before = ", ";
+	}
+	if (shows_mean) {
+		strbuf_printf(out, "%smean %+.1f %%", before, mean * 100);
+		before = ", ";
+	}
+	strbuf_str(out, *before == ',' ? ")" : "");
+}
+
+/* What nearly all functions have in common comes from the host rather than from one of them. */
+void profile_usual_put(const struct profile_diff *diff, const struct diff_rows *rows,
+		       struct strbuf *out)
+{
+	const struct usual *usual = &rows->usual_p50;
+	const struct func_pair *last = NULL;
+	size_t cnt = 0;
+
+	if (!usual->func_cnt)
+		return;
+	strbuf_printf(
+		out,
+		"# usual: half of %zu functions have a P50 changed by %+.1f to %+.1f %%; beyond that: ",
+		usual->func_cnt, usual_percent(usual->low), usual_percent(usual->high));
+	for (size_t i = 0; i < rows->func_cnt; i++)
+		cnt += rows->funcs[i].is_beyond;
+	for (size_t i = 0; i < cnt && i < BEYOND_NAMES; i++) {
+		last = next_beyond(rows, last);
+		strbuf_str(out, i ? ", " : "");
+		put_beyond(diff, last, out);
+	}
+	if (cnt > BEYOND_NAMES)
+		strbuf_printf(out, " and %zu more", cnt - BEYOND_NAMES);
+	strbuf_str(out, cnt ? "\n" : "nothing\n");
+}
