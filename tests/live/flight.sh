@@ -355,6 +355,7 @@ test_explained_drops()
 	/bin/ip link set lo up
 	for when in 'drops > 100/s' '__sys_connect > 1s || drops > 100/s'; do
 		kept_for "$when" --window 2s
+		expect_line '^hint: recordings name as the place of a drop the traced function around it, if there is one: --graph-opts args,retaddr,packet adds' err
 		TO=127.0.0.1 workload udp-to 300
 		end_flight
 		expect 0 profile netfgraph profile --by reason --input "$(ls flight/*.rec)" -o out 2>err

@@ -354,10 +354,12 @@ TEST(what_waits_for_drops_has_their_reasons)
 	CHECK(!lacks("'drops > 100/s'"));
 	CHECK(opts.events.cnt == 1 && !strcmp(opts.events.items[0], "skb:kfree_skb"));
 	CHECK(!opts.starts_of_when && !opts.has_sleep && !opts.graph_funcs.cnt);
+	CHECK(lacks_places(&opts));
 	CHECK(!lacks("'drops > 100/s' -e net:netif_rx"));
 	CHECK(opts.events.cnt == 2);
 	CHECK(!lacks("'drops > 100/s' --graph-opts args,retaddr,packet"));
-	CHECK(!opts.events.cnt);
+	CHECK(!opts.events.cnt && !lacks_places(&opts));
+	CHECK(!lacks("'drops > 100/s || f > 1s' --graph-opts retaddr") && lacks_places(&opts));
 	EACH_PART(words, "-e skb:kfree_skb; -e skb:*; -e kfree_skb") { /* as -e takes it */
 		char line[64];
 
@@ -365,6 +367,7 @@ TEST(what_waits_for_drops_has_their_reasons)
 		CHECK(!lacks(line) && opts.events.cnt == 1);
 	}
 	CHECK(!lacks("'__sys_connect > 1s' -T x") && !opts.events.cnt);
+	CHECK(!lacks_places(&opts));
 	/* the event would be of packets that are not chosen */
 	CHECK(lacks("'drops > 100/s' -G f -g g --graph-opts retaddr"));
 }

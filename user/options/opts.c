@@ -602,17 +602,28 @@ uint32_t wants_values(const struct opts *opts)
 	return wanted;
 }
 
-bool lacks_reasons(const struct opts *opts)
+static bool waits_for_drops(const struct opts *opts)
 {
 	bool has_drops = false;
 
 	for (uint32_t i = 0; opts->when && i < opts->when->cnt; i++)
 		has_drops |= opts->when->conds[i].what == TRIGGER_DROPS;
+	return has_drops;
+}
+
+bool lacks_places(const struct opts *opts)
+{
+	/* the function's call has both; with one of them its row is of no drop, or at no place */
+	return waits_for_drops(opts) && ~wants_values(opts) & (NFG_WANT_ARGS | NFG_WANT_CALLER);
+}
+
+bool lacks_reasons(const struct opts *opts)
+{
 	for (size_t i = 0; i < opts->events.cnt; i++) {
 		if (tracepoint_matches(opts->events.items[i], "skb", "kfree_skb"))
 			return false;
 	}
-	return has_drops && !(wants_values(opts) & NFG_WANT_ARGS);
+	return waits_for_drops(opts) && !(wants_values(opts) & NFG_WANT_ARGS);
 }
 
 bool wants_part_by_trace(const struct opts *opts)

@@ -246,6 +246,9 @@ uint32_t wants_values(const struct opts *opts);
 /* lacks_reasons - whether --when waits for drops, and nothing that is recorded says why packets are dropped. */
 bool lacks_reasons(const struct opts *opts);
 
+/* lacks_places - whether --when waits for drops, and nothing that is recorded has the address of a drop: tracing the function hides it. */
+bool lacks_places(const struct opts *opts);
+
 /* wants_sleeps - whether the kernel is to record sleeps inside graphs. */
 bool wants_sleeps(const struct opts *opts);
 

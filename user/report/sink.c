@@ -655,6 +655,9 @@ int sink_flight_new(struct sink **out, const struct sink_recording_config *confi
 	if (!err && lacks_reasons(opts))
 		log_hint(
 			"recordings will not say why packets were dropped: --graph-opts args,retaddr,packet adds reasons and places");
+	else if (!err && lacks_places(opts))
+		log_hint(
+			"recordings name as the place of a drop the traced function around it, if there is one: --graph-opts args,retaddr,packet adds the address of each");
 	if (!err)
 		err = flight_open(&sf->flight, &flight);
 	if (err) {

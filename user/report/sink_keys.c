@@ -276,11 +276,18 @@ static void say_left_out(const struct keytable_stats *stats)
 /* Where no function is traced, it is not this trace that puts itself between a function and its caller. */
 static void say_placeless(const struct sink_keys *sk, uint64_t cnt)
 {
-	if (cnt && sk->rows.opts->counts_points)
+	const char *has = plural(cnt, "drop has", "drops have");
+
+	if (cnt && sk->rows.opts->input_path)
+		log_warn("%" PRIu64
+			 " %s no place: the function that frees them was traced, and none "
+			 "around it; record --graph-opts args,retaddr,packet has the address",
+			 cnt, has);
+	else if (cnt && sk->rows.opts->counts_points)
 		log_warn(
 			"%" PRIu64
 			" %s no place: another tracer, such as a second netfgraph, traces the function that frees them",
-			cnt, plural(cnt, "drop has", "drops have"));
+			cnt, has);
 }
 
 static int put_keys_metrics(struct sink_keys *sk, struct keytable_view *view)
