@@ -102,7 +102,8 @@ static const struct rule {
 	  .in = OPENS,
 	  .least_ns = 990 * MS,
 	  .uncounted = true,
-	  .words = LOST_SYN },
+	  .words = LOST_SYN
+	  ", or the accept queue of a listener was full: only the kernel's counters tell, which a file lacks and explain without FILE reads" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = "tcp_reset",
