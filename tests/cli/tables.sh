@@ -456,7 +456,8 @@ verify 'how it is recorded is said' grep -qx 'hint: record --show skb.mark keeps
 usage_error 'a member twice' "--by: 'skb.len,skb->len' names the key skb.len a second time" profile --by 'skb.len,skb->len'
 usage_error 'a member and a stage' "--by: 'stage,skb.len' cannot be combined: function and stage stand alone" latency --by stage,skb.len
 usage_error 'a member of a histogram' 'latency and diff have --by function or stage' latency --by skb.len
-usage_error 'an argument' "--by: 'mark' is not one of .* or program, nor a member such as skb.mark" profile --by mark
+usage_error 'a member' "--by: 'mark' is not one of .* or program; did you mean skb.mark\?" profile --by mark
+usage_error 'an argument' "--by: 'skb' is not one of .* or program, nor a member such as skb.mark" profile --by skb
 usage_error 'a member of the result' "--by: 'retval.len' names the result; members are read when a call begins" profile --by retval.len
 usage_error 'functions have no bytes' '--sort bytes belongs to profile --by flow and its like' profile --sort bytes --input "$drops"
 usage_error 'nor has a comparison' '--sort bytes belongs to profile --by flow and its like' diff --sort bytes x y

@@ -75,6 +75,34 @@ static bool take_fact(struct shown *shown, struct text name)
 	return false;
 }
 
+const char *shown_guess(struct text word)
+{
+	/* what packets are told apart by */
+	static const char of_packets[] =
+		"mark len data_len truesize protocol priority hash queue_mapping pkt_type vlan_tci "
+		"ip_summed skb_iif tstamp network_header transport_header";
+	static char guess[SHOWN_TEXT_MAX];
+	const bool is_of_sock = word.len > 3 && !memcmp(word.ptr, "sk_", 3);
+
+	*guess = '\0';
+	if (is_of_sock || text_has_word(of_packets, word))
+		snprintf(guess, sizeof(guess), "%s.%.*s", is_of_sock ? "sk" : "skb", (int)word.len,
+			 word.ptr);
+	return guess;
+}
+
+/* A word that is no member. */
+static const char *no_member(struct text word)
+{
+	static char why[SHOWN_TEXT_MAX + 40];
+	const char *guess = shown_guess(word);
+
+	if (!*guess)
+		return "names no member; ARGUMENT.MEMBER, such as skb.len, shows one, and --graph-opts args shows arguments";
+	snprintf(why, sizeof(why), "names no member; did you mean %s?", guess);
+	return why;
+}
+
 /* Return: NULL or the complaint. *@at: behind the member. */
 static const char *take_name(struct shown *shown, const char **at, const char *option)
 {
@@ -90,7 +118,7 @@ static const char *take_name(struct shown *shown, const char **at, const char *o
 		return end == ',' && !**at ? "ends with a comma" : NULL;
 	}
 	if (!path.len && (!end || end == ','))
-		return "names no member; ARGUMENT.MEMBER, such as skb.len, shows one, and --graph-opts args shows arguments";
+		return no_member(name);
 	if (end && end != ',')
 		return "is no list of members, such as skb.len,sk.sk_state";
 	if (text_equal(name, text_from("retval")))

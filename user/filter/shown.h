@@ -81,6 +81,9 @@ int shown_named(struct proto_table *types, struct text path, const struct member
  */
 const char *shown_parse(struct shown **shown, const char *text, const char *option);
 
+/* shown_guess - the member that a word may be meant as: skb.mark for mark, sk.sk_mark for sk_mark; "": none. Valid until the next call. */
+const char *shown_guess(struct text word);
+
 /* shown_option - the first option that asks for some of it; NULL: none does. */
 const char *shown_option(const struct shown *shown);
 

@@ -419,12 +419,17 @@ static const char *key_at(int i)
 }
 
 /* Names of keys are no members. */
-static const char *unknown_by(const char *wrong)
+static const char *unknown_by(const char *word, const char *wrong)
 {
-	static char why[300];
+	static char why[300 + SHOWN_TEXT_MAX];
+	const char *guess = shown_guess(text_from(word));
 
-	snprintf(why, sizeof(why), "%s%s", wrong,
-		 strchr(wrong, ';') ? "" : ", nor a member such as skb.mark");
+	if (strchr(wrong, ';'))
+		return wrong;
+	if (*guess)
+		snprintf(why, sizeof(why), "%s; did you mean %s?", wrong, guess);
+	else
+		snprintf(why, sizeof(why), "%s, nor a member such as skb.mark", wrong);
 	return why;
 }
 
@@ -436,7 +441,7 @@ static const char *unknown_key(const char *word)
 	const char *wrong = optvalue_choose(key_at, word, &key);
 
 	snprintf(why, sizeof(why), "names '%s', which %s", word,
-		 wrong ? unknown_by(wrong) : "cannot be combined");
+		 wrong ? unknown_by(word, wrong) : "cannot be combined");
 	return why;
 }
 
@@ -489,7 +494,7 @@ static const char *take_by(struct opts *opts, const char *word, bool is_alone)
 		return add_member(opts, word);
 	wrong = optvalue_choose(by_at, word, &by);
 	if (wrong)
-		return is_alone ? unknown_by(wrong) : unknown_key(word);
+		return is_alone ? unknown_by(word, wrong) : unknown_key(word);
 	if (is_alone && opts->has_by && by == had && by < BY_KEY)
 		return NULL;
 	if (had < BY_KEY || (by < BY_KEY && (opts->has_by || !is_alone)))

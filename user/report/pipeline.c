@@ -472,10 +472,95 @@ static void say_member(const char *option, const struct func *func, const char *
 		log_hint("%s", hint + 2);
 }
 
+/* @func: as say_member. */
+static void lacks_argument(const char *option, const struct func *func, struct text name)
+{
+	if (func)
+		log_error("%s: '%s' has no argument '%.*s'", option, func->name.ptr, (int)name.len,
+			  name.ptr);
+	else
+		log_error("%s: none of the functions has an argument '%.*s'", option, (int)name.len,
+			  name.ptr);
+}
+
+/* More names tell less. */
+#define NAMES_TOLD 12
+
+/* Append the names of arguments, each once. @func_id: FILTER_ANY_FUNC: of all functions. Return: how many there are. */
+static size_t put_arguments(struct strbuf *out, const struct proto_table *protos, uint32_t func_id)
+{
+	const struct proto *proto;
+	struct strbuf told = { 0 }; /* words */
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
+		for (uint32_t k = 0; k < proto->arg_cnt; k++) {
+			const struct text name = proto->args[k].name;
+
+			if ((func_id != FILTER_ANY_FUNC && i != func_id) || !name.len ||
+			    text_has_word(strbuf_cstr(&told), name))
+				continue;
+			strbuf_printf(&told, "%.*s ", (int)name.len, name.ptr);
+			if (++cnt <= NAMES_TOLD)
+				strbuf_printf(out, "%s%.*s", cnt > 1 ? ", " : "", (int)name.len,
+					      name.ptr);
+		}
+	}
+	if (cnt > NAMES_TOLD)
+		strbuf_printf(out, " and %zu more", cnt - NAMES_TOLD);
+	strbuf_release(&told);
+	return cnt;
+}
+
+/* Whether a function has the argument of @member: ARGUMENT.MEMBER. */
+static bool has_argument_of(const struct proto_table *protos, uint32_t func_id, const char *member)
+{
+	const struct text name = { member, strcspn(member, ".") };
+	const struct proto *proto;
+
+	for (uint32_t i = 0; (proto = proto_table_get(protos, i)); i++) {
+		for (uint32_t k = 0; k < proto->arg_cnt; k++) {
+			if ((func_id == FILTER_ANY_FUNC || i == func_id) &&
+			    text_equal(proto->args[k].name, name))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * What may be meant by a name that functions do not have: a name that is @near, a member of this name, or one of those that there
+ * are. @has_retval: the result is one of these.
+ */
+static void hint_names(const struct proto_table *protos, uint32_t func_id, struct text name,
+		       const char *near, bool has_retval)
+{
+	const char *guess = has_retval ? shown_guess(name) : "";
+	struct strbuf names = { 0 };
+	const bool has_names = put_arguments(&names, protos, func_id) != 0;
+	const bool is_sock_of_skb =
+		text_equal(name, text_from("sk")) && has_argument_of(protos, func_id, "skb");
+
+	if (*near)
+		log_hint("did you mean %s?", near);
+	else if (*guess && has_argument_of(protos, func_id, guess))
+		log_hint("did you mean %s?", guess);
+	else if (!has_names)
+		log_hint(
+			"retval is a function's result, unless it is void; --graph-opts args shows the names of "
+			"arguments");
+	else
+		log_hint("%s arguments are %s%s", func_id == FILTER_ANY_FUNC ? "their" : "its",
+			 strbuf_cstr(&names),
+			 has_retval       ? "; retval is the result, unless it is void"
+			 : is_sock_of_skb ? "; the socket of a packet is skb.sk"
+					  : "");
+	strbuf_release(&names);
+}
+
 int start_setup_check_members(const struct opts *opts, const struct proto_table *protos)
 {
 	const struct shown_name *name = opts->shown ? shown_unfound(opts->shown) : NULL;
-	const char *near;
 
 	if (!name)
 		return 0;
@@ -483,13 +568,8 @@ int start_setup_check_members(const struct opts *opts, const struct proto_table 
 		say_member(name->option, NULL, name->why);
 		return VERDICT_NOTHING;
 	}
-	log_error("%s: none of the functions has an argument '%.*s'", name->option,
-		  (int)name->name.len, name->name.ptr);
-	near = arguments_near(protos, name->name);
-	if (*near)
-		log_hint("did you mean %s?", near);
-	else
-		log_hint("--graph-opts args shows the names of arguments");
+	lacks_argument(name->option, NULL, name->name);
+	hint_names(protos, FILTER_ANY_FUNC, name->name, arguments_near(protos, name->name), false);
 	return VERDICT_NOTHING;
 }
 
@@ -517,22 +597,33 @@ static int value_misses(const char *option, const struct filter_node *node, cons
 	return VERDICT_NOTHING;
 }
 
-/*
- * @near: the name that may have been meant; "": unknown. @func: a function without @missing; NULL: no function has
- * it.
- */
+/* Whether a comparison is of a member behind this name. */
+static bool is_argument_of_member(const struct filter *filter, struct text name)
+{
+	for (uint32_t i = 0; i < filter->node_cnt; i++) {
+		if (filter->nodes[i].name.ptr == name.ptr && filter->nodes[i].path.len)
+			return true;
+	}
+	return false;
+}
+
+/* @func: the function @func_id without @missing; NULL: no function has it, and @func_id is FILTER_ANY_FUNC. */
 static int filter_misses(const char *option, const struct filter *filter,
-			 const struct text *missing, const char *near, const struct func *func)
+			 const struct text *missing, const struct proto_table *protos,
+			 uint32_t func_id, const struct func *func)
 {
 	const struct filter_node *node = filter_compared(filter, *missing);
 	char name[64];
 	const char *foreign;
 
 	if (node)
-		return value_misses(option, node, near, func);
+		return value_misses(option, node, filter_suggest(filter, protos, func_id, *missing),
+				    func);
 	snprintf(name, sizeof(name), "%.*s", (int)missing->len, missing->ptr);
 	foreign = foreign_text(FOREIGN_NAME, name);
-	if (func)
+	if (is_argument_of_member(filter, *missing))
+		lacks_argument(option, func, *missing);
+	else if (func)
 		log_error("%s: '%s' has no '%.*s'", option, func->name.ptr, (int)missing->len,
 			  missing->ptr);
 	else
@@ -540,12 +631,10 @@ static int filter_misses(const char *option, const struct filter *filter,
 			  missing->ptr);
 	if (foreign)
 		log_hint("%s", foreign);
-	else if (*near)
-		log_hint("did you mean %s?", near);
 	else
-		log_hint(
-			"retval is a function's result, unless it is void; --graph-opts args shows the names of "
-			"arguments");
+		hint_names(protos, func_id, *missing,
+			   filter_suggest(filter, protos, func_id, *missing),
+			   !is_argument_of_member(filter, *missing));
 	return VERDICT_NOTHING;
 }
 
@@ -558,8 +647,7 @@ static int func_misses(const char *option, const struct filter *filter,
 
 	if (filter_is_member(missing))
 		return member_misses(option, filter, func);
-	return filter_misses(option, filter, &missing,
-			     filter_suggest(filter, protos, func_id, missing), func);
+	return filter_misses(option, filter, &missing, protos, func_id, func);
 }
 
 /* Whether one of the functions that a condition names has all that it tests, or none is traced. */
@@ -689,8 +777,7 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 		missing = unknown;
 	if (has_start ? filter_is_member(missing) : *opts->filter->why)
 		return member_misses("--filter", opts->filter, NULL);
-	return filter_misses("--filter", opts->filter, &missing,
-			     filter_suggest(opts->filter, protos, FILTER_ANY_FUNC, missing), NULL);
+	return filter_misses("--filter", opts->filter, &missing, protos, FILTER_ANY_FUNC, NULL);
 }
 
 void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab, size_t first)
