@@ -567,7 +567,8 @@ class Recording:
             ends = rng.randrange(2)
             ids = rng.sample(range(len(self.functions)),
                              rng.randint(1 - ends, len(self.functions)))
-            self.file.chunk("LEFT", left(self.now, rng.randint(1, 7), ends,
+            flags = ends | (rng.randrange(2) << 1 if self.minor >= 13 else 0)
+            self.file.chunk("LEFT", left(self.now, rng.randint(1, 7), flags,
                                          rng.randrange(1 << 40), rng.randrange(1 << 40),
                                          rng.choice(self.active), ids), self.fill())
 
