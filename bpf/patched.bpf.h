@@ -178,8 +178,8 @@ static __always_inline __u16 func_id_by(enum how how, void *ctx)
 }
 
 /*
- * In a copy, a call of code that reads words of the context replaces the constant @patch: fields of a tracepoint
- * (kernel/tracepoint.h), or members (filter/shown.h).
+ * In a copy, a call of code that reads words of the context replaces the constant @patch: fields of a tracepoint, as the values of a
+ * record at @words (kernel/tracepoint.h), or members (filter/shown.h).
  */
 #define READ_WORDS(ctx, words, patch)                   \
 	asm volatile("r1 = %0\n\t"                      \

@@ -35,57 +35,141 @@ static __always_inline __u32 point_flags(struct nfg_cpu *cpu, __u32 task, __u32 
 	return look_at_point(cpu, frame, ctx);
 }
 
-static __always_inline void put_fields(struct values *vs, void *ctx, enum nfg_slot slot)
+static __always_inline __u64 point_value_cnt(void)
 {
-	__u64 words[NFG_VALUE_ARG_CNT];
+	__u64 cnt;
 
-	READ_WORDS(ctx, words, NFG_PATCH_MARK);
-	put_words(vs, words, slot);
+	asm volatile("%0 = %1" : "=r"(cnt) : "i"(NFG_PATCH_VAL_CNT));
+	return cnt;
 }
 
-/* The gate is open: fill slots with the record and its values. */
-static __always_inline int record_point(struct nfg_cpu *cpu, __u32 task, __u32 frame, void *ctx,
-					enum nfg_slot slot)
+/* As record_point, where the ring ends within the record: the fields go to a place of the same form first. */
+static __always_inline int fill_wrapped(struct nfg_cpu *cpu, __u64 at, __u32 task, __u32 frame,
+					void *ctx, enum nfg_slot slot)
 {
-	__u32 flags = (__s32)task < 0 ? point_flags(cpu, task, frame, ctx) : 0; /* NFG_GATE_LOOK */
-	struct values vs = { .cpu = cpu };
-	__u64 word_cnt;
-	__u64 at;
+	struct values vs = { .cpu = cpu, .at = at + NFG_REC_BYTES };
+	struct nfg_value values[1 + NFG_VALUE_ARG_CNT];
 
-	asm volatile("%0 = %1" : "=r"(word_cnt) : "i"(NFG_PATCH_VAL_CNT));
-	if (flags == NOT_WANTED || !take_slots(&vs, word_cnt + 1, slot))
-		return 0;
-	vs.arg_cnt = word_cnt;
-	vs.left = word_cnt;
-	at = vs.at;
-	vs.at += NFG_REC_BYTES;
-	put_fields(&vs, ctx, slot);
-	put_record(&vs, at, task | flags | NFG_TASK_POINT | NFG_TASK_VALUES, frame, ctx, slot,
-		   HOW_PATCHED);
+	if (slot != NFG_SLOT_flat) {
+		vs.ring = bpf_map_lookup_elem(&rings, &cpu->ring);
+		if (!vs.ring)
+			return 0;
+	}
+	vs.arg_cnt = point_value_cnt();
+	vs.left = vs.arg_cnt;
+	READ_WORDS(ctx, values, NFG_PATCH_MARK);
+	put_words(&vs, &values[1].value, sizeof(*values) / sizeof(__u64), slot);
+	put_record(&vs, at, task, frame, ctx, slot, HOW_PATCHED);
 	return 0;
 }
 
-#define RECORD_POINT(slot)                                                                    \
-	static __noinline int fill_point_##slot(struct nfg_cpu *cpu, __u32 task, __u32 frame, \
-						void *ctx)                                    \
-	{                                                                                     \
-		return record_point(cpu, task, frame, ctx, NFG_SLOT_##slot);                  \
-	}                                                                                     \
-                                                                                              \
-	SEC("?tp_btf/sched_switch")                                                           \
-	int point_##slot(void *ctx)                                                           \
-	{                                                                                     \
-		struct nfg_cpu *cpu;                                                          \
-		__u32 frame;                                                                  \
-		__u32 task;                                                                   \
-                                                                                              \
-		ARCH_KEEP_FRAME(ctx);                                                         \
-		cpu = this_cpu();                                                             \
-		task = cpu->gate;                                                             \
-		if (!(task & NFG_GATE_OPEN))                                                  \
-			return 0;                                                             \
-		ARCH_FRAME(frame);                                                            \
-		return fill_point_##slot(cpu, task, frame, ctx);                              \
+#define FILL_WRAPPED(name)                                                                   \
+	static __noinline int fill_wrapped_##name(struct nfg_cpu *cpu, __u64 at, __u32 task, \
+						  __u32 frame, void *ctx)                    \
+	{                                                                                    \
+		return fill_wrapped(cpu, at, task, frame, ctx, NFG_SLOT_##name);             \
+	}
+
+NFG_SLOTS(FILL_WRAPPED)
+
+static __always_inline int fill_wrapped_by(enum nfg_slot slot, struct nfg_cpu *cpu, __u64 at,
+					   __u32 task, __u32 frame, void *ctx)
+{
+	if (slot == NFG_SLOT_nested)
+		return fill_wrapped_nested(cpu, at, task, frame, ctx);
+	if (slot == NFG_SLOT_lookup)
+		return fill_wrapped_lookup(cpu, at, task, frame, ctx);
+	return fill_wrapped_flat(cpu, at, task, frame, ctx);
+}
+
+/*
+ * The gate is open, and the event is wanted: fill slots with the record and its values. @bytes: this_cpu_bytes(). What is written
+ * before the fields are read need not be kept meanwhile.
+ */
+static __always_inline int record_point(__u64 bytes, __u32 task, __u32 frame, void *ctx,
+					enum nfg_slot slot)
+{
+	const __u64 cnt = point_value_cnt();
+	const __u64 value_bytes = cnt * NFG_REC_BYTES;
+	struct nfg_cpu *cpu = cpu_at(bytes);
+	struct nfg_rec *rec = 0;
+	__u64 last = -1;
+	__u64 time_ns;
+	__u64 place;
+	__u64 at;
+
+	task |= NFG_TASK_POINT | NFG_TASK_VALUES;
+	if (slot != NFG_SLOT_flat) {
+		rec = bpf_map_lookup_elem(&rings, &cpu->ring);
+		if (!rec)
+			return 0;
+	}
+	if (unlikely(is_full(cpu))) {
+		struct nfg_cpu *volatile saved_cpu = cpu;
+
+		lose(&saved_cpu);
+		return 0;
+	}
+	if (slot == NFG_SLOT_nested)
+		at = nested_slots(cpu, rec, cnt + 1);
+	else
+		at = __sync_fetch_and_add(&cpu->head_bytes, value_bytes + NFG_REC_BYTES);
+	if (slot == NFG_SLOT_nested && at == NO_SLOTS)
+		return 0;
+	place = at;
+	MASK(place, NFG_PATCH_RING_MASK);
+	MASK(last, NFG_PATCH_RING_MASK);
+	/* 5.10 does not compute with the negative number that the compiler would make of it */
+	asm volatile("%0 -= %1" : "+r"(last) : "r"(value_bytes));
+	if (unlikely(place > last))
+		return fill_wrapped_by(slot, cpu, at, task, frame, ctx);
+	if (slot == NFG_SLOT_flat) {
+		rec = flat_recs;
+		place += flat_ring_of(bytes);
+	}
+	rec = (void *)rec + place;
+	rec->task = task;
+	rec->frame = frame;
+	rec->func_id = patched_func_id();
+	READ_WORDS(ctx, rec, NFG_PATCH_MARK);
+	time_ns = bpf_ktime_get_ns();
+	asm volatile("" ::: "memory");
+	ARCH_PUBLISH(rec->time_ns, time_ns);
+	return 0;
+}
+
+/* fill_point_NAME; choose_point_NAME, which first looks whether the event is wanted; and the program. */
+#define RECORD_POINT(slot)                                                                         \
+	static __noinline int fill_point_##slot(__u64 bytes, __u32 task, __u32 frame, void *ctx)   \
+	{                                                                                          \
+		return record_point(bytes, task, frame, ctx, NFG_SLOT_##slot);                     \
+	}                                                                                          \
+                                                                                                   \
+	static __noinline int choose_point_##slot(__u64 bytes, __u32 task, __u32 frame, void *ctx) \
+	{                                                                                          \
+		__u32 flags = point_flags(cpu_at(bytes), task, frame, ctx);                        \
+                                                                                                   \
+		return flags == NOT_WANTED ? 0                                                     \
+					   : fill_point_##slot(bytes, task | flags, frame, ctx);   \
+	}                                                                                          \
+                                                                                                   \
+	SEC("?tp_btf/sched_switch")                                                                \
+	int point_##slot(void *ctx)                                                                \
+	{                                                                                          \
+		__u64 spill;                                                                       \
+		__u64 bytes;                                                                       \
+		__u32 frame;                                                                       \
+		__u32 task;                                                                        \
+                                                                                                   \
+		ARCH_KEEP_FRAME(ctx);                                                              \
+		bytes = this_cpu_bytes_with(&ctx, &spill);                                         \
+		task = cpu_at(bytes)->gate;                                                        \
+		if (!(task & NFG_GATE_OPEN))                                                       \
+			return 0;                                                                  \
+		ARCH_FRAME(frame);                                                                 \
+		if (unlikely((__s32)task < 0)) /* NFG_GATE_LOOK */                                 \
+			return choose_point_##slot(bytes, task, frame, ctx);                       \
+		return fill_point_##slot(bytes, task, frame, ctx);                                 \
 	}
 
 NFG_SLOTS(RECORD_POINT)

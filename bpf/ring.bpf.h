@@ -109,12 +109,18 @@ static __always_inline struct nfg_rec *flat_rec_at(struct nfg_cpu *cpu, __u64 at
 	return (void *)flat_recs + at;
 }
 
-/* As flat_rec, if the ring's CPU is known from @bytes of this_cpu_bytes(): rings are in the order of CPUs. */
+/* The offset of a CPU's ring. @bytes: its this_cpu_bytes(), for rings are in the order of CPUs. */
+static __always_inline __u64 flat_ring_of(__u64 bytes)
+{
+	asm volatile("%0 <<= %1" : "+r"(bytes) : "i"(NFG_PATCH_RING_SHIFT));
+	return bytes;
+}
+
+/* As flat_rec_at, if the ring's CPU is known from @bytes. */
 static __always_inline struct nfg_rec *flat_rec_of(__u64 bytes, __u64 at)
 {
 	MASK(at, NFG_PATCH_RING_MASK);
-	asm volatile("%0 <<= %1" : "+r"(bytes) : "i"(NFG_PATCH_RING_SHIFT));
-	return (void *)flat_recs + (at + bytes);
+	return (void *)flat_recs + (at + flat_ring_of(bytes));
 }
 
 static __always_inline __u64 take_bytes(struct nfg_cpu *cpu)

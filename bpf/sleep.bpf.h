@@ -692,7 +692,7 @@ static __always_inline void put_sleep_record(struct values *vs, const __u64 *wor
 	vs->arg_cnt = cnt;
 	vs->left = cnt;
 	vs->at += NFG_REC_BYTES;
-	put_words(vs, words, slot);
+	put_words(vs, words, 1, slot);
 	rec = slot_at(vs->cpu, vs->ring, at, slot);
 	rec->func_id = cfg.sleep_point - 1 + kind;
 	rec->frame = 0;

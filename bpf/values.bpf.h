@@ -130,8 +130,9 @@ static __always_inline bool take_slots(struct values *vs, __u64 cnt, enum nfg_sl
 /* From one value's tag to the next one's: one is left less, and it is the next argument. */
 #define TAG_STEP (NFG_VALUE_TAG(0, 1) - 1)
 
-/* The first arg_cnt of @words, which are all values of the record. */
-static __always_inline void put_words(struct values *vs, const __u64 *words, enum nfg_slot by)
+/* The first arg_cnt of @words, which are all values of the record. @step: from each to the next. */
+static __always_inline void put_words(struct values *vs, const __u64 *words, __u32 step,
+				      enum nfg_slot by)
 {
 	__u64 tag = NFG_VALUE_TAG((__u64)vs->left, 0);
 	struct nfg_value *slot;
@@ -141,7 +142,7 @@ static __always_inline void put_words(struct values *vs, const __u64 *words, enu
 		if (i >= vs->arg_cnt)                \
 			return;                      \
 		slot = next_slot(vs, by);            \
-		slot->value = words[i];              \
+		slot->value = words[i * step];       \
 		*(volatile __u64 *)&slot->tag = tag; \
 		tag += TAG_STEP;                     \
 		vs->at += NFG_REC_BYTES;             \

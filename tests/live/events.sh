@@ -295,6 +295,20 @@ test_alone()
 	expect_count_guarded 3 '/\* inet_sock_set_state: .* oldstate=TCP_SYN_SENT newstate=TCP_ESTABLISHED \*/$' out err
 }
 
+# A ring of 256 slots ends within many of the records, which take 6 and 11: their fields are those of all others.
+test_end_of_ring()
+{
+	export TO=127.0.0.1
+	skb='skbaddr=0xffff[0-9a-f]+'
+	queued="net_dev_queue: dev=lo $skb len=106( net_cookie=[?0-9a-fx]+)?"
+	sent="net_dev_start_xmit: dev=lo queue_mapping=0 $skb vlan_proto=0x0 vlan_tci=0x0 protocol=0x800 len=106 data_len=0( net_cookie=[?0-9a-fx]+)?"
+	expect 0 trace netfgraph -e net:net_dev_queue -e net:net_dev_start_xmit -T inet_getname --buffer-size 4K -o out -- taskset 1 sh -c 'for i in $(seq 60); do workload timed-udp 1; done' >done 2>err
+	cat err
+	cnt=$(grep -cE '/\* net_dev_' out)
+	[ "$cnt" -ge 200 ] || fail "only $cnt events"
+	expect_count "$cnt" "/\* ($queued|$sent) \*/\$" out
+}
+
 test_unknown()
 {
 	expect 3 trace netfgraph -e skb:kfree_skbs -T __sys_sendto -- true 2>err
@@ -302,4 +316,4 @@ test_unknown()
 	expect_line '^hint: did you mean .*skb:kfree_skb' err
 }
 
-run_tests each_drop scope exec packets start_functions kernels_text module all -- alone recorded unknown
+run_tests each_drop scope exec packets start_functions kernels_text module end_of_ring all -- alone recorded unknown

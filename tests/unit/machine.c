@@ -16,8 +16,10 @@ struct machine {
 	uint32_t view_bytes;
 	uint8_t lacks;
 	const uint64_t *ctx; /* run_call() has it in the place of a view */
-	uint64_t *words;     /* of run_shown() */
+	uint64_t *words;     /* of run_shown() and run_point() */
 	uint32_t word_cnt;
+	bool is_point; /* loads from memory, and calls casts and functions */
+	bool has_cast; /* once it has, loads may fail */
 };
 
 static uint64_t bytes_get(const uint8_t *at, uint32_t size)
@@ -77,13 +79,49 @@ static uint64_t stack_top(const struct machine *m)
 
 /* ---- code that fills words ---- */
 
+static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint32_t cnt);
+
+static bool is_on_stack(const struct machine *m, uint64_t address)
+{
+	return address - (uintptr_t)m->stack < sizeof(m->stack);
+}
+
+/* A load from an argument that is no valid address is fatal in the kernel, unless it was cast. */
+static uint64_t point_load(const struct machine *m, uint64_t pointer, uint64_t address,
+			   uint32_t size)
+{
+	uint64_t value;
+
+	if (!read_memory(address, &value, size) && !m->has_cast) {
+		for (uint32_t i = 0; i < 14; i++)
+			CHECK(m->ctx[i] != pointer);
+	}
+	return bytes_get((const uint8_t *)&value, size);
+}
+
+/* A cast, or a function, which begins at @target. */
+static void point_call(struct machine *m, const struct bpf_insn *insn, uint32_t left_cnt)
+{
+	if (insn->src_reg == BPF_PSEUDO_CALL) {
+		CHECK(insn->imm >= 0 && (uint32_t)insn->imm + 1 < left_cnt);
+		m->regs[BPF_REG_0] =
+			run_insns(m, insn + 1 + insn->imm, left_cnt - 1 - (uint32_t)insn->imm);
+	} else {
+		CHECK(m->is_set[BPF_REG_1] && m->is_set[BPF_REG_2]);
+		m->regs[BPF_REG_0] = m->regs[BPF_REG_1];
+		m->has_cast = true;
+	}
+	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++)
+		m->is_set[reg] = reg == BPF_REG_0;
+}
+
 /* Bytes at an address that the code may write to: its stack, or the words. */
 static uint8_t *writable(struct machine *m, uint64_t address, uint64_t bytes)
 {
 	uint8_t *const words = (uint8_t *)m->words;
 	const uint64_t on_stack = address - (uintptr_t)m->stack;
 
-	if (on_stack < sizeof(m->stack)) {
+	if (is_on_stack(m, address)) {
 		CHECK(bytes <= sizeof(m->stack) - on_stack);
 		return m->stack + on_stack;
 	}
@@ -101,6 +139,8 @@ static void shown_load(struct machine *m, const struct bpf_insn *insn)
 	if (m->regs[insn->src_reg] == (uintptr_t)m->ctx) {
 		CHECK(size == 8 && insn->off >= 0 && insn->off % 8 == 0);
 		m->regs[insn->dst_reg] = m->ctx[insn->off / 8];
+	} else if (m->is_point && !is_on_stack(m, address)) {
+		m->regs[insn->dst_reg] = point_load(m, m->regs[insn->src_reg], address, size);
 	} else {
 		m->regs[insn->dst_reg] = bytes_get(writable(m, address, size), size);
 	}
@@ -410,7 +450,9 @@ static uint64_t run_insns(struct machine *m, const struct bpf_insn *insns, uint3
 				return m->regs[BPF_REG_0];
 			}
 			if (insn->code == (BPF_JMP | BPF_CALL)) {
-				if (m->words)
+				if (m->is_point && insn->src_reg)
+					point_call(m, insn, cnt - i);
+				else if (m->words)
 					shown_call(m, insn);
 				else
 					call_helper(m, insn);
@@ -463,6 +505,22 @@ void run_shown(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, 
 	m.is_set[BPF_REG_1] = m.is_set[BPF_REG_2] = m.is_set[BPF_REG_10] = true;
 	memset(words, 0xee, word_cnt * sizeof(*words));
 	run_insns(&m, insns, cnt);
+}
+
+void run_point(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx,
+	       struct nfg_value *rec, uint32_t value_cnt)
+{
+	struct machine m = { .ctx = ctx,
+			     .words = (uint64_t *)(rec + 1),
+			     .word_cnt = 2 * value_cnt,
+			     .is_point = true };
+
+	m.regs[BPF_REG_1] = (uintptr_t)ctx;
+	m.regs[BPF_REG_2] = (uintptr_t)rec;
+	m.regs[BPF_REG_10] = stack_top(&m);
+	m.is_set[BPF_REG_1] = m.is_set[BPF_REG_2] = m.is_set[BPF_REG_10] = true;
+	memset(rec, 0xee, (1 + value_cnt) * sizeof(*rec));
+	CHECK(!run_insns(&m, insns, cnt));
 }
 
 void check_reached(const struct bpf_insn *insns, uint32_t cnt)

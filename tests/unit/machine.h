@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <linux/bpf.h>
 
+#include "nfg_abi.h"
+
 /*
  * Run a filter on a packet of @len bytes. @view holds the first @valid_cnt of them and ends there, so that a
  * sanitizer sees a read beyond. @lacks: NFG_LACKS_*. Return: whether the packet matches.
@@ -26,6 +28,13 @@ uint64_t run_call(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ct
  */
 void run_shown(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, uint64_t *words,
 	       uint32_t word_cnt);
+
+/*
+ * Run code of a tracepoint for one with that context: it has to fill @value_cnt values behind @rec. A load from an argument that is
+ * not in the memory fails the test, unless the argument was cast.
+ */
+void run_point(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx,
+	       struct nfg_value *rec, uint32_t value_cnt);
 
 /* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */
 void check_reached(const struct bpf_insn *insns, uint32_t cnt);

@@ -13,7 +13,7 @@
 #include "machine.h"
 #include "recordings.h"
 
-/* ---- a kernel with three tracepoints ---- */
+/* ---- a kernel with a few tracepoints ---- */
 
 static struct kbtf *kb;
 static struct tracepoint_list list;
@@ -63,6 +63,22 @@ static int skb_type(struct btf *btf, int u32, int u16, int chr)
 	return btf__add_ptr(btf, skb);
 }
 
+/* struct sock { struct sock_common { u16 skc_dport, skc_family; } __sk_common; }; struct inet_sock { struct sock sk; u16 inet_sport; } */
+static int sock_type(struct btf *btf, int u16)
+{
+	int common = btf__add_struct(btf, "sock_common", 4);
+	int sock;
+
+	btf__add_field(btf, "skc_dport", u16, 0, 0);
+	btf__add_field(btf, "skc_family", u16, 16, 0);
+	sock = btf__add_struct(btf, "sock", 4);
+	btf__add_field(btf, "__sk_common", common, 0, 0);
+	btf__add_struct(btf, "inet_sock", 6);
+	btf__add_field(btf, "sk", sock, 0, 0);
+	btf__add_field(btf, "inet_sport", u16, 32, 0);
+	return btf__add_ptr(btf, sock);
+}
+
 static struct btf *small_kernel(void)
 {
 	struct btf *btf = btf__new_empty();
@@ -71,6 +87,7 @@ static struct btf *small_kernel(void)
 	int chr = btf__add_int(btf, "char", 1, BTF_INT_CHAR);
 	int ptr = btf__add_ptr(btf, 0);
 	int skb = skb_type(btf, u32, u16, chr);
+	int sk = sock_type(btf, u16);
 	int reason = btf__add_enum(btf, "skb_drop_reason", 4);
 	int proto;
 
@@ -91,6 +108,9 @@ static struct btf *small_kernel(void)
 	proto = proto_begin(btf, ptr);
 	param(btf, "skb", skb);
 	point_end(btf, "net_dev_queue", proto);
+	proto = proto_begin(btf, ptr);
+	param(btf, "sk", sk);
+	point_end(btf, "tcp_destroy_sock", proto);
 	proto = proto_begin(btf, ptr);
 	for (char name[] = "a"; name[0] <= 'n'; name[0]++)
 		param(btf, name, u32);
@@ -158,7 +178,9 @@ TEST(patterns_match_system_and_name)
 	CHECK_STR(found("skb:kfree_skb"), "skb:kfree_skb");
 	CHECK_STR(found("kfree_skb"), "skb:kfree_skb");
 	CHECK_STR(found("irq:*"), "irq:softirq_raise");
-	CHECK_STR(found("*"), "my_own wide irq:softirq_raise net:net_dev_queue skb:kfree_skb");
+	CHECK_STR(
+		found("*"),
+		"my_own wide irq:softirq_raise net:net_dev_queue skb:kfree_skb tcp:tcp_destroy_sock");
 	CHECK_STR(found("*:my_own"), "my_own");
 	/* by name, and by patterns that match nothing else: to be refused */
 	CHECK_STR(found("sched:*"), "sched:sched_set_need_resched_tp");
@@ -241,7 +263,7 @@ TEST(fields_without_room_are_counted)
 	const struct tracepoint *tp = point_of("wide", true);
 
 	CHECK(tp->word_cnt == 12 && tp->read_cnt == 12 && tp->cut_cnt == 2);
-	CHECK(tracepoint_code(tp, 4711, insns) < TRACEPOINT_INSN_MAX);
+	CHECK(tracepoint_code(tp, 4711, false, insns) < TRACEPOINT_INSN_MAX);
 	CHECK_STR(fields(0, words, 12),
 		  "x: a=0x0 b=0x0 c=0x0 d=0x0 e=0x0 f=0x0 g=0x0 h=0x0 i=0x0 j=0x0 k=0x0 l=0x11");
 	CHECK(!point_of("my_own", true)->cut_cnt);
@@ -285,7 +307,9 @@ TEST(names_are_found_in_files)
 	CHECK_STR(named, "");
 	write_file(dir, "whole", data, bytes);
 	tracepoint_names(dir, note_name, NULL);
-	CHECK_STR(named, "skb:kfree_skb irq:softirq_raise my_own net:net_dev_queue wide ");
+	CHECK_STR(
+		named,
+		"skb:kfree_skb irq:softirq_raise my_own net:net_dev_queue tcp:tcp_destroy_sock wide ");
 	tracepoint_names("/nonexistent", note_name, NULL);
 	for (const char *const *name =
 		     (const char *const[]){ "short", "text", "cut", "whole", NULL };
@@ -308,21 +332,136 @@ TEST(names_take_two_words)
 	CHECK_STR(fields(0, words, 4), "x: dev= skbaddr=0xffff888003a1e400 len=60");
 }
 
-/* Where programs cannot cast, they load from the argument; the code calls nothing else and ends. */
-TEST(code_casts_where_it_can)
-{
-	struct bpf_insn insns[TRACEPOINT_INSN_MAX];
-	const struct tracepoint *tp = point_of("net:net_dev_queue", true);
-	uint32_t with = tracepoint_code(tp, 4711, insns);
-	uint32_t call_cnt = 0;
+/* ---- the code that reads them ---- */
 
-	CHECK(with < TRACEPOINT_INSN_MAX && insns[with - 1].code == (BPF_JMP | BPF_EXIT));
-	for (uint32_t i = 0; i < with; i++)
-		call_cnt += insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].imm == 4711;
-	CHECK(call_cnt == 2);
-	tp = point_of("net:net_dev_queue", false);
-	for (uint32_t i = tracepoint_code(tp, 0, insns); i--;)
-		CHECK(insns[i].code != (BPF_JMP | BPF_CALL));
+static struct net_device {
+	uint64_t state;
+	char name[16];
+	struct net_device *upper;
+} device = { .name = "eth0" };
+
+static struct sk_buff {
+	uint32_t len;
+	uint16_t protocol;
+	struct net_device *dev;
+} packet = { .len = 60, .protocol = 8, .dev = &device };
+
+static struct {
+	uint64_t ctx[14];
+	uint32_t cast_cnt;
+	uint32_t insn_cnt;
+} ran;
+
+/* The fields of a tracepoint, as its code puts them behind a record. */
+static const char *fields_read(const char *glob, bool has_casts, bool is_careful)
+{
+	static struct bpf_insn insns[TRACEPOINT_INSN_MAX];
+	struct nfg_value rec[1 + NFG_VALUE_ARG_CNT];
+	uint64_t words[NFG_VALUE_ARG_CNT];
+	const struct tracepoint *tp = point_of(glob, has_casts);
+	const uint32_t word_cnt = tp->word_cnt;
+
+	ran.cast_cnt = 0;
+	ran.insn_cnt = tracepoint_code(tp, has_casts ? 4711 : 0, is_careful, insns);
+	CHECK(ran.insn_cnt < TRACEPOINT_INSN_MAX);
+	for (uint32_t i = 0; i < ran.insn_cnt; i++)
+		ran.cast_cnt += insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].imm == 4711;
+	run_point(insns, ran.insn_cnt, ran.ctx, rec, word_cnt ? word_cnt : 1);
+	for (uint32_t i = 0; i < word_cnt; i++) {
+		CHECK(rec[1 + i].tag == NFG_VALUE_TAG(word_cnt - i, i));
+		words[i] = rec[1 + i].value;
+	}
+	CHECK(word_cnt || (rec[1].tag == NFG_VALUE_TAG(1, 0) && !rec[1].value));
+	return fields(0, words, word_cnt);
+}
+
+static void packet_is_there(void)
+{
+	machine_memory(&packet, sizeof(packet));
+	machine_memory(&device, sizeof(device));
+	ran.ctx[0] = (uintptr_t)&packet;
+}
+
+/* Each pointer is loaded once. */
+TEST(code_loads_from_arguments)
+{
+	char expected[80];
+
+	packet_is_there();
+	snprintf(expected, sizeof(expected), "x: dev=eth0 skbaddr=0x%llx len=60",
+		 (unsigned long long)ran.ctx[0]);
+	CHECK_STR(fields_read("net:net_dev_queue", false, false), expected);
+	CHECK(!ran.cast_cnt && ran.insn_cnt == 15);
+	CHECK_STR(fields_read("net:net_dev_queue", true, false), expected);
+	CHECK(ran.cast_cnt == 1); /* in what is done without a packet */
+	CHECK_STR(fields_read("net:net_dev_queue", true, true), expected);
+	CHECK(ran.cast_cnt == 1);
+}
+
+/* The verifier takes every packet for valid; an argument that is NULL all the same reads as 0. */
+TEST(code_does_not_trust_the_verifier)
+{
+	CHECK_STR(fields_read("net:net_dev_queue", true, false), "x: dev= skbaddr=0x0 len=0");
+	CHECK_STR(fields_read("net:net_dev_queue", true, true), "x: dev= skbaddr=0x0 len=0");
+}
+
+TEST(code_stores_arguments_that_are_no_packets)
+{
+	ran.ctx[1] = 0xffffffff81000081;
+	ran.ctx[2] = 3;
+	CHECK_STR(fields_read("skb:kfree_skb", true, false),
+		  "x: skbaddr=0x0 protocol=0 location=tcp_v4_rcv+0x81/0xee0 reason=NO_SOCKET");
+}
+
+/* What is behind a pointer that is gone reads as 0. */
+TEST(code_goes_on_without_a_device)
+{
+	packet_is_there();
+	packet.dev = (void *)16;
+	for (int is_careful = 0; is_careful < 2; is_careful++)
+		CHECK(strstr(fields_read("net:net_dev_queue", true, is_careful), "x: dev= skb") &&
+		      strstr(fields(0, (uint64_t[]){ 0, 0, 0, 60 }, 4), "len=60"));
+}
+
+/* A socket is more than its type says: the other type takes a cast, and comes last. */
+TEST(code_casts_where_it_must)
+{
+	static struct {
+		uint16_t dport, family, sport;
+	} sock = { 0x5000, 2, 0x901f };
+
+	machine_memory(&sock, sizeof(sock));
+	ran.ctx[0] = (uintptr_t)&sock;
+	for (int is_careful = 0; is_careful < 2; is_careful++) {
+		CHECK_STR(fields_read("tcp_destroy_sock", true, is_careful),
+			  "x: family=AF_INET sport=8080 dport=80");
+		CHECK(ran.cast_cnt == (is_careful ? 2 : 3));
+	}
+	ran.ctx[0] = 0;
+	CHECK_STR(fields_read("tcp_destroy_sock", true, false), "x: family=0 sport=0 dport=0");
+}
+
+/* Without casts, what they would be for is read by a helper. */
+TEST(code_calls_a_helper_where_it_must)
+{
+	static struct {
+		uint16_t dport, family, sport;
+	} sock = { 0x5000, 2, 0x901f };
+
+	machine_memory(&sock, sizeof(sock));
+	ran.ctx[0] = (uintptr_t)&sock;
+	CHECK_STR(fields_read("tcp_destroy_sock", false, false),
+		  "x: family=AF_INET sport=8080 dport=80");
+	CHECK(!ran.cast_cnt);
+}
+
+TEST(code_has_arguments_of_others)
+{
+	for (uint64_t i = 0; i < 14; i++)
+		ran.ctx[i] = i + 1;
+	CHECK_STR(fields_read("wide", true, false),
+		  "x: a=0x1 b=0x2 c=0x3 d=0x4 e=0x5 f=0x6 g=0x7 h=0x8 i=0x9 j=0xa k=0xb l=0xc");
+	CHECK(ran.insn_cnt == 12 * 3 + 2);
 }
 
 /* ---- rows ---- */

@@ -862,7 +862,7 @@ static int point_attach(struct point_links *at, const struct bpfobj *obj,
 	struct bpf_insn code[TRACEPOINT_INSN_MAX];
 	const bool has_casts = obj->skel->rodata->cfg.has_casts;
 	const uint32_t cast_id = has_casts && !tp->module ? obj->config.want.ids.rdonly_cast : 0;
-	const struct template_spec spec = {
+	struct template_spec spec = {
 		.btf_id = tp->btf_id,
 		.btf_fd = tp->btf_fd,
 		.func_id = id,
@@ -870,10 +870,15 @@ static int point_attach(struct point_links *at, const struct bpfobj *obj,
 		.arg_idx = tp->arg_idx,
 		.arg_cnt = tp->word_cnt ? tp->word_cnt : 1,
 		.code = code,
-		.code_cnt = tracepoint_code(tp, cast_id, code),
+		.code_cnt = tracepoint_code(tp, cast_id, false, code),
 		.logs_verifier = true,
 	};
+	int err = copy_attach(&at->progs, &at->links, obj, &obj->point, &spec);
 
+	if (!cast_id || (err != -EACCES && err != -EINVAL))
+		return err;
+	/* some members are pointers that this verifier wants to be tested first */
+	spec.code_cnt = tracepoint_code(tp, cast_id, true, code);
 	return copy_attach(&at->progs, &at->links, obj, &obj->point, &spec);
 }
 

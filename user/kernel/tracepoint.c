@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include "base/strbuf.h"
 #include "base/suggest.h"
 #include "kernel/member.h"
-#include "kernel/probe.h"
 
 #define PREFIX_LEN (sizeof(TRACEPOINT_PREFIX) - 1)
 #define WORD_MAX   NFG_VALUE_ARG_CNT
@@ -610,6 +608,7 @@ static bool read_resolve(const struct resolver *rs, const char *path, struct tra
 		rest = typed;
 		read->type_id = cast_target(rs->btf, typed + 1);
 		read->is_probed = !rs->has_casts;
+		read->is_cast = true;
 	}
 	if (!read->type_id || !follow(rs, read, rest, type_id))
 		return false;
@@ -841,147 +840,4 @@ int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_cas
 	if (!fields)
 		args_resolve(&rs);
 	return rs.err ? rs.err : prototab_add(types, &rs.proto);
-}
-
-/* ---- code ---- */
-
-#define R_RESULT BPF_REG_0
-#define R_CTX    BPF_REG_6
-#define R_WORDS  BPF_REG_7
-#define READ_CNT 16 /* bytes of a string */
-#define DW_BYTES 8
-
-struct coder {
-	struct bpf_insn *insns;
-	uint32_t cnt;
-};
-
-static void emit(struct coder *c, uint8_t code, uint8_t dst, uint8_t src, int32_t off, int32_t imm)
-{
-	if (c->cnt < TRACEPOINT_INSN_MAX)
-		c->insns[c->cnt++] = (struct bpf_insn){ .code = code,
-							.dst_reg = dst,
-							.src_reg = src,
-							.off = (int16_t)off,
-							.imm = imm };
-}
-
-static void emit_move(struct coder *c, uint8_t dst, uint8_t src)
-{
-	emit(c, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
-}
-
-static void emit_number(struct coder *c, uint8_t dst, int32_t number)
-{
-	emit(c, BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, number);
-}
-
-static void emit_add(struct coder *c, uint8_t dst, uint32_t number)
-{
-	emit(c, BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, (int32_t)number);
-}
-
-static void emit_load(struct coder *c, uint8_t dst, uint8_t src, uint32_t offset, uint8_t bytes)
-{
-	const uint8_t size = bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
-
-	emit(c, BPF_LDX | BPF_MEM | size, dst, src, (int32_t)offset, 0);
-}
-
-static void emit_store(struct coder *c, uint32_t word, uint8_t src)
-{
-	emit(c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, src, (int32_t)(word * DW_BYTES), 0);
-}
-
-static void emit_clear(struct coder *c, uint32_t word)
-{
-	emit(c, BPF_ST | BPF_MEM | BPF_DW, R_WORDS, 0, (int32_t)(word * DW_BYTES), 0);
-}
-
-/* Copy @bytes from the address in r3 to the word. */
-static void emit_copy(struct coder *c, uint32_t word, uint8_t bytes, int helper)
-{
-	emit_clear(c, word);
-	if (bytes > DW_BYTES)
-		emit_clear(c, word + 1);
-	emit_move(c, BPF_REG_1, R_WORDS);
-	emit_add(c, BPF_REG_1, word * DW_BYTES);
-	emit_number(c, BPF_REG_2, bytes);
-	emit(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-}
-
-/* The argument, as the verifier knows it, is in r1; its struct's address afterwards in r0. */
-static void emit_cast(struct coder *c, uint32_t cast_id, uint32_t type_id)
-{
-	if (!cast_id) {
-		emit_move(c, R_RESULT, BPF_REG_1);
-		return;
-	}
-	emit_number(c, BPF_REG_2, (int32_t)type_id);
-	emit(c, BPF_JMP | BPF_CALL, 0, NFG_BPF_PSEUDO_KFUNC_CALL, 0, (int32_t)cast_id);
-}
-
-/* Loads through pointers that may be NULL or gone: the kernel's programs then load 0. */
-static void emit_steps(struct coder *c, const struct tracepoint_read *read, uint32_t word,
-		       uint32_t cast_id)
-{
-	const uint32_t last = read->offsets[read->step_cnt - 1];
-
-	emit_cast(c, cast_id, read->type_id);
-	for (uint8_t i = 0; i + 1 < read->step_cnt; i++)
-		emit_load(c, R_RESULT, R_RESULT, read->offsets[i], DW_BYTES);
-	if (read->bytes > DW_BYTES) {
-		emit_load(c, BPF_REG_1, R_RESULT, last, DW_BYTES);
-		emit_store(c, word, BPF_REG_1);
-		emit_load(c, BPF_REG_1, R_RESULT, last + DW_BYTES, DW_BYTES);
-		emit_store(c, word + 1, BPF_REG_1);
-		return;
-	}
-	emit_load(c, BPF_REG_3, R_RESULT, last, read->bytes);
-	if (read->is_string)
-		emit_copy(c, word, READ_CNT, BPF_FUNC_probe_read_kernel_str);
-	else
-		emit_store(c, word, BPF_REG_3);
-}
-
-static void emit_read(struct coder *c, const struct tracepoint_read *read, uint32_t word,
-		      uint32_t cast_id)
-{
-	const uint32_t arg_offset = read->arg * DW_BYTES;
-
-	if (read->is_probed && !read->step_cnt) {
-		emit_move(c, BPF_REG_3, R_CTX);
-		emit_add(c, BPF_REG_3, arg_offset);
-		emit_copy(c, word, DW_BYTES, BPF_FUNC_probe_read_kernel);
-	} else if (read->is_probed) {
-		emit_load(c, BPF_REG_3, R_CTX, arg_offset, DW_BYTES);
-		emit_add(c, BPF_REG_3, read->offsets[0]);
-		emit_copy(c, word, read->bytes, BPF_FUNC_probe_read_kernel);
-	} else {
-		emit_load(c, BPF_REG_1, R_CTX, arg_offset, DW_BYTES);
-		if (read->step_cnt)
-			emit_steps(c, read, word, cast_id);
-		else
-			emit_store(c, word, BPF_REG_1);
-	}
-}
-
-uint32_t tracepoint_code(const struct tracepoint *tp, uint32_t cast_id, struct bpf_insn *insns)
-{
-	struct coder c = { .insns = insns };
-	uint32_t word = 0;
-
-	emit_move(&c, R_CTX, BPF_REG_1);
-	emit_move(&c, R_WORDS, BPF_REG_2);
-	for (uint8_t i = 0; i < tp->read_cnt; i++) {
-		const struct tracepoint_read *read = &tp->reads[i];
-
-		emit_read(&c, read, word, cast_id);
-		word += read->bytes > DW_BYTES || read->is_string ? 2 : 1;
-	}
-	if (!word)
-		emit_clear(&c, 0); /* a record has a value at least */
-	emit_number(&c, R_RESULT, 0);
-	emit(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	return c.cnt;
 }

@@ -26,6 +26,7 @@ struct tracepoint_read {
 	uint8_t step_cnt; /* 0: the argument itself is the field */
 	uint8_t bytes;    /* of the last load; 16: two words */
 	bool is_probed; /* the context cannot be loaded from, or BTF has another type: by a helper */
+	bool is_cast;   /* it points to another struct than BTF says */
 	bool is_string;   /* the last step loads the address of a string */
 	uint32_t type_id; /* struct to which the argument points */
 	uint32_t offsets[TRACEPOINT_STEP_MAX];
@@ -104,11 +105,13 @@ const char *tracepoint_full_name(const struct tracepoint *tp);
 #define TRACEPOINT_INSN_MAX 400
 
 /*
- * tracepoint_code - a function that reads the fields of @tp: its arguments are the program's context and the address of
- * word_cnt words.
+ * tracepoint_code - a function that puts the fields of @tp into a record (tracepoint_code.c): its arguments are the program's context
+ * and the address of the record, behind which there is room for word_cnt values, one at least.
  *
- * @cast_id: of bpf_rdonly_cast(), 0 without has_casts. @insns: room for TRACEPOINT_INSN_MAX. Return: their number.
+ * @cast_id: of bpf_rdonly_cast(), 0 without has_casts. @is_careful: no argument is loaded from as the verifier knows it; for a
+ * kernel that refuses that. @insns: room for TRACEPOINT_INSN_MAX. Return: their number.
  */
-uint32_t tracepoint_code(const struct tracepoint *tp, uint32_t cast_id, struct bpf_insn *insns);
+uint32_t tracepoint_code(const struct tracepoint *tp, uint32_t cast_id, bool is_careful,
+			 struct bpf_insn *insns);
 
 #endif
