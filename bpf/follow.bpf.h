@@ -227,19 +227,27 @@ static __always_inline int fill_followed_by(enum nfg_slot slot, enum how how, st
 	FOLLOW_BY(fill_followed, cpu, task, frame, ctx);
 }
 
-/* At the entry of a start function: whether its tree knows the number of its packet, or it has none. */
-static __always_inline bool is_told(__u32 task, void *ctx, enum how how)
+/* Whether the tree may know the number of the packet already. */
+static __always_inline bool may_be_told(__u32 task)
+{
+	return task & NFG_GATE_OPEN && !may_be_refused(task);
+}
+
+/* Whether it knows that of @skb; 0: there is none. */
+static __always_inline bool is_told_of(__u64 skb)
 {
 	const struct follow_cpu *state;
-	__u64 skb;
 
-	if (!(task & NFG_GATE_OPEN) || may_be_refused(task))
-		return false;
-	skb = skb_arg(ctx, how);
 	if (!skb)
 		return true;
 	state = follow_state();
 	return state && state->last_skb == skb;
+}
+
+/* At the entry of a start function: whether its tree knows the number of its packet, or it has none. */
+static __always_inline bool is_told(__u32 task, void *ctx, enum how how)
+{
+	return may_be_told(task) && is_told_of(skb_arg(ctx, how));
 }
 
 /* ---- what becomes of an sk_buff ---- */

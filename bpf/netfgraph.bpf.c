@@ -518,33 +518,52 @@ static __always_inline int sums_start_site(struct pt_regs *ctx)
 	return delegate_site(ctx, true, true);
 }
 
-/* Both ends of start functions with --track. */
+/* As start_site, at a return. */
+static __always_inline int start_site_return(struct nfg_cpu *cpu, void *ctx)
+{
+	struct nfg_cpu *volatile saved_cpu = cpu;
+	void *volatile saved_ctx = ctx;
+	__u32 task = cpu->gate | NFG_TASK_EXIT;
+
+	if (task == NFG_TASK_EXIT || is_site_refused(cpu, task, ctx))
+		return NOT_THE_RETURN;
+	if (cfg.marks)
+		task |= mark_of_site(ctx);
+	record_site_end(saved_cpu, task, saved_ctx);
+	close_start(saved_cpu, this_call(saved_ctx, NFG_TASK_EXIT, HOW_SITE));
+	return 0;
+}
+
+/* Both ends of start functions with --track. The kernel is asked once for the end, and at an entry once for the function. */
 static __always_inline int follow_site(struct pt_regs *ctx)
 {
 	struct pt_regs *volatile saved_ctx = ctx;
 	struct nfg_cpu *volatile saved_cpu = this_cpu();
+	struct site site;
+	volatile __u32 saved_id;
 	__u32 task = saved_cpu->gate;
-	volatile __u32 end;
 
 	if (!task && !saved_cpu->start_gate)
 		return NOT_THE_RETURN;
-	end = site_end(saved_ctx);
-	if (end)
+	if (site_end(saved_ctx))
 		return cfg.want_values & ~NFG_WANT_PKT ? values_start_site(saved_ctx)
-						       : start_site(saved_ctx);
-	if (is_told(saved_cpu->gate, saved_ctx, HOW_SITE))
-		task = saved_cpu->gate;
-	else
+						       : start_site_return(saved_cpu, saved_ctx);
+	saved_id = site_func_id(saved_ctx);
+	task = saved_cpu->gate;
+	if (!may_be_told(task) || !is_told_of(site_skb(saved_ctx, saved_id)))
 		task = follow_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, site_frame(saved_ctx, 0),
 				 saved_ctx);
 	if (!task)
 		return NOT_THE_RETURN;
+	site.frame = site_frame(saved_ctx, 0);
 	if (cfg.want_values & ~NFG_WANT_PKT || task & NFG_TASK_PKT) {
-		fill_followed_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task, site_frame(saved_ctx, 0),
-				 saved_ctx);
+		fill_followed_by(NFG_SLOT_flat, HOW_SITE, saved_cpu, task, site.frame, saved_ctx);
 		return 0;
 	}
-	return record_site_end(saved_cpu, task, saved_ctx);
+	site.func_id = saved_id;
+	return after_entry(saved_cpu, task,
+			   record_open_of(saved_cpu, 0, task, NFG_SLOT_flat, saved_ctx, &site,
+					  HOW_SITE));
 }
 
 /* For both ends of many functions, which are known by their addresses (6.10). */

@@ -105,6 +105,15 @@ static __always_inline __u64 site_arg(void *ctx, __u32 idx)
 	}
 }
 
+/* As skb_arg, of a function whose id is known. */
+static __always_inline __u64 site_skb(void *ctx, __u32 func_id)
+{
+	const __u64 *cookie = bpf_map_lookup_elem(&site_cookies, &func_id);
+	const __u64 nth = cookie ? *cookie >> 32 & 0xf : 0;
+
+	return nth ? site_arg(ctx, nth - 1) : 0;
+}
+
 /*
  * NFG_TASK_EXIT at the return. bpf_get_attach_cookie() stands for the kfunc bpf_session_is_return(), which older kernels
  * lack: see session_end.

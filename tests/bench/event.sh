@@ -1,5 +1,6 @@
 # In a guest that counts instructions: what an event (-e) costs, and a packet that is followed (--track). Prints lines "NAME N":
-# N instructions for 1000 datagrams that a task sends to itself, each of them with one event, and with one call of ip_rcv.
+# N instructions for 1000 datagrams that a task sends to itself, each of them with one event, with one call of ip_rcv, and with two
+# more calls of the same packet in its tree.
 rounds=20
 tries=3
 func=inet_getname # nobody calls it
@@ -38,3 +39,5 @@ elsewhere elsewhere-none
 elsewhere elsewhere-event -e net:net_dev_queue
 figure chosen netfgraph -o /dev/null -T ip_rcv --packet udp
 figure followed netfgraph -o /dev/null -T ip_rcv --packet udp --track
+figure chosen-more netfgraph -o /dev/null -T ip_rcv -T ip_local_deliver -T udp_rcv --packet udp
+figure followed-more netfgraph -o /dev/null -T ip_rcv -T ip_local_deliver -T udp_rcv --packet udp --track
