@@ -62,7 +62,9 @@ class Expected:
             self.error = error
 
     def _add(self, item):
-        if item.kind == "made":
+        if item.kind == "host":
+            self.begin = item.clock
+        elif item.kind == "made":
             self.flags = item.flags
         elif item.kind in ("entry", "exit"):
             self._call(item)
@@ -74,7 +76,8 @@ class Expected:
             name, system = self.reader.points[item.point]
             self.points[name.decode(), system.decode(), item.cpu, item.tid, item.time] += 1
         elif item.kind == "left" and 1 <= item.limit_kind <= 5:
-            self.left[item.time] += 1
+            # what was left out before is the first row of a report
+            self.left[self.begin if item.flags & 2 else item.time] += 1
         elif item.kind == "trig":
             self.triggers[item.time, item.func is not None] += 1
 
