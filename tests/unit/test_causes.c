@@ -1084,17 +1084,25 @@ TEST(counters_stand_behind_the_causes)
 /* A function that is not traced any more may hide a cause. */
 TEST(what_was_left_out_is_said)
 {
-	static const struct explain_left left[] = {
-		{ TEXT("tcp_ack"), LEFTOUT_OVERHEAD, 25 },
-		{ TEXT("skb_put"), LEFTOUT_EVENTS, 1000 },
-		{ TEXT("ip_rcv"), LEFTOUT_NEIGHBOURS, 25 },
+	static const uint32_t ids[] = { 0, 1, 2 };
+	static const struct leftout los[] = {
+		{ .limit = LEFTOUT_OVERHEAD, .max = 25, .func_ids = &ids[0], .func_cnt = 1 },
+		{ .limit = LEFTOUT_EVENTS, .max = 1000, .func_ids = &ids[1], .func_cnt = 1 },
+		{ .limit = LEFTOUT_NEIGHBOURS, .max = 25, .func_ids = &ids[2], .func_cnt = 1 },
+		/* is traced again */
+		{ .limit = LEFTOUT_WINDOW, .max = 20, .func_ids = ids, .func_cnt = 3 },
 	};
-	const struct explain_view view = {
-		.start_max = 3, .has_sleeps = true, .left = left, .left_cnt = ARRAY_SIZE(left)
-	};
+	struct func funcs[] = { { .name = TEXT("tcp_ack") },
+				{ .name = TEXT("skb_put") },
+				{ .name = TEXT("ip_rcv") } };
+	const struct functab functab = { .funcs = funcs, .cnt = ARRAY_SIZE(funcs) };
+	struct leftfuncs left = { 0 };
+	const struct explain_view view = { .start_max = 3, .has_sleeps = true, .left = &left };
 	struct explain_result result;
 	struct strbuf out = { 0 };
 
+	for (size_t i = 0; i < ARRAY_SIZE(los); i++)
+		CHECK(!leftfuncs_add(&left, &los[i], &functab));
 	put_two_slow();
 	CHECK(!slowcalls_finish(sc));
 	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
@@ -1108,8 +1116,11 @@ TEST(what_was_left_out_is_said)
 	CHECK(!explain_put(sc, &view, EXPLAIN_JSON, &out, &result));
 	CHECK(strstr(
 		strbuf_cstr(&out),
-		"\"left_out\":[{\"func\":\"tcp_ack\",\"option\":\"--max-overhead\",\"max\":25},"));
+		"\"left_out\":[{\"func\":\"tcp_ack\",\"option\":\"--max-overhead\",\"max\":25},"
+		"{\"func\":\"skb_put\",\"option\":\"--max-events\",\"max\":1000},"
+		"{\"func\":\"ip_rcv\",\"option\":\"--max-overhead\",\"max\":25}],"));
 	strbuf_release(&out);
+	leftfuncs_release(&left);
 }
 
 TEST(lengths_have_the_unit_that_suits_them)

@@ -6,24 +6,17 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "format/leftfuncs.h"
 #include "format/slowcalls.h"
 #include "format/slowgroups.h"
 #include "format/slowstarts.h"
 #include "kernel/netstat.h"
-#include "trace/limits.h"
 
 /* How it is said. */
 enum explain_form {
 	EXPLAIN_TEXT,
 	EXPLAIN_JSON, /* one object */
 	EXPLAIN_HTML, /* a page for a browser; it needs trees */
-};
-
-/* A function that was traced only until a limit left it out. */
-struct explain_left {
-	struct text func;
-	enum leftout_limit limit;
-	uint64_t max; /* the limit */
 };
 
 /* Causes of slow calls, as docs/explain.md describes them. Pure. */
@@ -33,9 +26,8 @@ struct explain_view {
 	const struct slow_limit *
 		limits; /* and of functions without one, or that no call exceeds: the rule of slowgroups.h */
 	size_t limit_cnt;
-	const struct explain_left *left; /* in the order in which they were left out */
-	size_t left_cnt;
-	const struct still *stills; /* when the whole host stood still, ascending */
+	const struct leftfuncs *left; /* NULL: none */
+	const struct still *stills;   /* when the whole host stood still, ascending */
 	size_t still_cnt;
 	bool needs_limited; /* without a call that reaches one of limits nothing is explained */
 	uint32_t

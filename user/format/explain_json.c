@@ -358,13 +358,15 @@ void explain_json_left(const struct explain_view *view, struct jsonw *w)
 {
 	jsonw_key(w, "left_out");
 	jsonw_array(w);
-	for (size_t i = 0; i < view->left_cnt; i++) {
+	for (size_t i = 0; view->left && i < view->left->cnt; i++) {
+		const struct leftfunc *left = &view->left->funcs[i];
+
 		jsonw_object(w);
 		jsonw_key(w, "func");
-		jsonw_known(w, view->left[i].func);
+		jsonw_known(w, left->name);
 		jsonw_key(w, "option");
-		jsonw_string(w, leftout_option(view->left[i].limit));
-		json_u64_put(w, "max", view->left[i].max);
+		jsonw_string(w, leftout_option(left->limit));
+		json_u64_put(w, "max", left->max);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);

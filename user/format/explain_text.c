@@ -969,10 +969,10 @@ static void put_left_by(const struct explain_view *view, enum leftout_limit limi
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < view->left_cnt; i++) {
-		const struct explain_left *left = &view->left[i];
+	for (size_t i = 0; view->left && i < view->left->cnt; i++) {
+		const struct leftfunc *left = &view->left->funcs[i];
 
-		if (leftout_first(left->limit) != limit)
+		if (left->limit != limit)
 			continue;
 		if (!cnt)
 			strbuf_printf(out,
@@ -981,7 +981,7 @@ static void put_left_by(const struct explain_view *view, enum leftout_limit limi
 		if (++cnt > LEFTOUT_NAME_MAX)
 			continue;
 		strbuf_str(out, cnt > 1 ? ", " : "");
-		clean_add(out, left->func.ptr, left->func.len, CLEAN_WORD);
+		clean_add(out, left->name.ptr, left->name.len, CLEAN_WORD);
 	}
 	if (cnt > LEFTOUT_NAME_MAX)
 		strbuf_printf(out, " and %zu more", cnt - LEFTOUT_NAME_MAX);

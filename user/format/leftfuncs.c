@@ -5,16 +5,10 @@
 
 #include "base/vec.h"
 
-struct leftfunc {
-	char *bytes; /* of the two */
-	struct text name;
-	struct text module;
-	enum leftout_limit limit;
-};
-
-static int add(struct leftfuncs *lf, const struct func *func, enum leftout_limit limit)
+static int add(struct leftfuncs *lf, const struct func *func, const struct leftout *lo)
 {
-	struct leftfunc left = { .limit = limit };
+	struct leftfunc left = { .limit = leftout_first((enum leftout_limit)lo->limit),
+				 .max = lo->max };
 
 	left.bytes = malloc(func->name.len + func->module.len + 1);
 	if (!left.bytes)
@@ -35,8 +29,7 @@ int leftfuncs_add(struct leftfuncs *lf, const struct leftout *lo, const struct f
 		return -ENOMEM;
 	for (size_t i = 0; functab && i < lo->func_cnt && !err; i++) {
 		if (lo->func_ids[i] < functab->cnt)
-			err = add(lf, &functab->funcs[lo->func_ids[i]],
-				  leftout_first((enum leftout_limit)lo->limit));
+			err = add(lf, &functab->funcs[lo->func_ids[i]], lo);
 	}
 	return err;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 #include "base/table.h"
@@ -11,11 +12,17 @@
 
 /*
  * The functions that a limit left out during a trace. Their rows in a table have the calls until then, so they are marked, and
- * a line below says why. Zeroed: none.
+ * a line below says why; where causes are explained, they are listed with the limit. Zeroed: none.
  */
-struct leftfunc;
+struct leftfunc {
+	char *bytes; /* of the two */
+	struct text name;
+	struct text module;
+	enum leftout_limit limit; /* the first one with its option */
+	uint64_t max;             /* what the option was set to */
+};
 struct leftfuncs {
-	struct leftfunc *funcs;
+	struct leftfunc *funcs; /* in the order in which they were left out */
 	size_t cnt;
 	size_t cap;
 	unsigned int

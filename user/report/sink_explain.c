@@ -25,11 +25,7 @@ struct sink_explain {
 	struct netstat counted; /* meanwhile */
 	bool has_counted;
 	struct stills stills; /* of a live trace */
-	struct explain_left *left;
-	uint32_t *left_ids; /* of the functab: names may move while it grows */
-	size_t left_cnt;
-	size_t left_cap;
-	size_t left_id_cap;
+	struct leftfuncs left;
 	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
 	size_t limit_cnt;
 	struct waited *waited;
@@ -174,27 +170,8 @@ static void explain_take_row(struct sink *sink, struct row *row)
 static int explain_take_leftout(struct sink *sink, const struct leftout *lo)
 {
 	struct sink_explain *se = (struct sink_explain *)sink;
-	const size_t cnt = leftout_hides_calls(lo->limit) ? lo->func_cnt : 0;
 
-	if (VEC_RESERVE(se->left, se->left_cap, se->left_cnt + cnt) ||
-	    VEC_RESERVE(se->left_ids, se->left_id_cap, se->left_cnt + cnt))
-		return -ENOMEM;
-	for (size_t i = 0; i < cnt; i++) {
-		se->left_ids[se->left_cnt] = lo->func_ids[i];
-		se->left[se->left_cnt++] =
-			(struct explain_left){ .limit = lo->limit, .max = lo->max };
-	}
-	return 0;
-}
-
-static void name_left(struct sink_explain *se)
-{
-	const struct functab *functab = se->rows.facts->functab;
-
-	for (size_t i = 0; functab && i < se->left_cnt; i++) {
-		if (se->left_ids[i] < functab->cnt)
-			se->left[i].func = functab->funcs[se->left_ids[i]].name;
-	}
+	return leftfuncs_add(&se->left, lo, se->rows.facts->functab);
 }
 
 static int explain_flush(struct sink *sink, bool is_idle)
@@ -330,8 +307,7 @@ static int explain_say(struct sink_explain *se)
 		.limits = se->limits,
 		.limit_cnt = se->limit_cnt,
 		.start_max = opts->profile_rows,
-		.left = se->left,
-		.left_cnt = se->left_cnt,
+		.left = &se->left,
 		.stills = se->stills.items,
 		.still_cnt = se->stills.cnt,
 		.lost_cnt = se->lost_cnt,
@@ -347,7 +323,6 @@ static int explain_say(struct sink_explain *se)
 
 	if (err)
 		return err;
-	name_left(se);
 	if (!opts->explain_slower_ns)
 		lacking = find_lacking(se);
 	has_rate = se->rate.len && !se->waited_cnt && !opts->explain_slower_ns;
@@ -393,8 +368,7 @@ static void explain_sink_free(struct sink *sink)
 	for (size_t i = 0; i < se->waited_cnt; i++)
 		free(se->waited[i].comment);
 	free(se->waited);
-	free(se->left);
-	free(se->left_ids);
+	leftfuncs_release(&se->left);
 	strbuf_release(&se->rate);
 	free(se);
 }
