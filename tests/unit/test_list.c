@@ -107,6 +107,7 @@ static void plan_for(enum attach_mode mode, const struct arch *arch, unsigned in
 {
 	shares = (struct attach_shares){ .mode = mode };
 	plan = (struct list_plan){ .shares = shares_of,
+				   .point_names = "",
 				   .forecast = some_calls,
 				   .find_us = some_time,
 				   .arch = arch,
@@ -259,6 +260,15 @@ TEST(plan_has_tracepoints)
 		"\ntracepoints 128, which take 2.6 s of the start at most, on an idle emulated CPU\n"
 		"start       3.8 s at most"));
 	CHECK(strstr(out.ptr, " 1.0 MiB of programs"));
+	plan.point_cnt = 1;
+	plan.point_names = "skb:kfree_skb";
+	plan.has_sleeps = true;
+	CHECK(!run("*"));
+	CHECK(strstr(
+		out.ptr,
+		"\ntracepoints 1 (skb:kfree_skb), which takes 0.0 s of the start at most, on an emulated CPU\n"
+		"sleeps      recorded: programs run at each sched_switch and sched_waking of the host\n"
+		"start  "));
 }
 
 static struct attach_beside beside_6_12(const struct attach_shares *some, uint64_t left_us)

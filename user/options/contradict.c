@@ -371,6 +371,10 @@ static const struct rule {
 	{ "presets", NULL, "plan", "--containers, --presets and --plan exclude each other" },
 	{ "presets containers", NULL, "event",
 	  "-e, --presets and --containers of list exclude each other" },
+	{ "explain", "graph-funcs preset", NULL,
+	  "--explain needs -G or --preset, as explain without a FILE does" },
+	{ "explain", NULL, "event presets containers",
+	  "list --explain lists functions that explain traces: no -e, --presets or --containers" },
 	{ "containers", NULL, "trace-funcs",
 	  "--containers lists all containers, and takes no name" },
 	{ "user", "COMMAND", NULL, "--user needs a COMMAND" },
@@ -453,7 +457,8 @@ static const char *special_contradiction(struct opts *opts)
 
 	if (opts->learn_ns && select_replaces(opts->trace_funcs.items, opts->trace_funcs.cnt))
 		return "--learn and -T exclude each other, except -T +GLOB";
-	if (opts->verb == VERB_LIST && !opts->list_plan && opts->events.cnt && lists_funcs(opts))
+	if (opts->verb == VERB_LIST && !opts->list_plan && !opts->list_explain &&
+	    opts->events.cnt && lists_funcs(opts))
 		return "list -e lists tracepoints, and takes no functions; list --plan -e takes both";
 	lacking = graphopts_lacks_starts(opts);
 	if (lacking) {
@@ -576,7 +581,7 @@ const char *contradict_settle(struct opts *opts)
 		why = explainopts_settle_recorder(opts);
 	if (!why)
 		why = contradiction(opts);
-	if (!why && opts->verb == VERB_EXPLAIN && !opts->input_path)
+	if (!why && ((opts->verb == VERB_EXPLAIN && !opts->input_path) || opts->list_explain))
 		why = explainopts_settle(opts);
 	if (!why && opts->by == BY_STAGE && !opts->input_path)
 		why = str_list_add(&opts->presets, "stages");

@@ -8,7 +8,7 @@
  * start functions call directly, those in which calls are known to lose time, and the packets that calls lose.
  */
 
-/* explainopts_settle - what explain without a FILE traces. Return: NULL, or the complaint (static). */
+/* explainopts_settle - what explain without a FILE traces, also for list --explain. Return: NULL, or the complaint (static). */
 const char *explainopts_settle(struct opts *opts);
 
 /*

@@ -145,6 +145,7 @@ struct opts {
 	bool list_presets;
 	bool list_containers;
 	bool list_plan;
+	bool list_explain;     /* what explain would trace */
 	bool json;             /* with check, and with list --containers */
 	bool by_event;         /* profile, latency: send every call to user space */
 	uint32_t task_cnt;     /* profile, latency: tasks at once; 0: the default */

@@ -856,6 +856,9 @@ const struct opt_def opt_defs[] = {
 	  "With list: show the presets and their start functions, with GLOB those that match." },
 	{ 0, "plan", NULL, FLAG(list_plan), OF(VERB_LIST),
 	  "With list: show how many functions would be traced, and tracepoints (-e), and the time and memory that this takes." },
+	{ 0, "explain", NULL, FLAG(list_explain), OF(VERB_LIST),
+	  "With list and -G or --preset: what explain without a FILE would trace of them, which chooses more functions, and tracepoints, by itself. "
+	  "--plan shows what that takes." },
 	{ 0, "containers", NULL, FLAG(list_containers), OF(VERB_LIST),
 	  "With list: show the containers and pods of this host: runtime, id, name, pod and cgroup." },
 	{ 0, "json", NULL, FLAG(json), PRINTS | OF(VERB_EXPLAIN),

@@ -99,6 +99,8 @@ struct list_cost {
 	uint64_t detach_us;
 	uint64_t program_bytes;
 	size_t point_cnt;
+	const char *point_names;
+	bool has_sleeps;
 	uint32_t cpu_cnt;
 	uint64_t buffer_bytes; /* per CPU */
 	uint64_t self_bytes;   /* what a trace takes besides rings and programs */
@@ -179,14 +181,26 @@ static void times_print(struct strbuf *out, const struct list_cost *cost)
 	plan_time(out, "detach", cost->detach_us);
 }
 
-/* How many tracepoints, and what these take of the time until tracing begins. */
+/* How many tracepoints, and what these take of the time until tracing begins; and those of sleeps. */
 static void points_print(struct strbuf *out, const struct list_cost *cost)
 {
-	if (!cost->point_cnt)
-		return;
-	plan_name(out, "tracepoints");
-	strbuf_printf(out, "%zu, which take %.1f s of the start at most, on an idle emulated CPU\n",
-		      cost->point_cnt, (double)cost->point_cnt * POINT_ATTACH_US / 1e6);
+	const char *names = cost->point_names;
+
+	if (cost->point_cnt) {
+		plan_name(out, "tracepoints");
+		strbuf_printf(
+			out,
+			"%zu%s%s%s, which %s %.1f s of the start at most, on an idle emulated CPU\n",
+			cost->point_cnt, *names ? " (" : "", names, *names ? ")" : "",
+			plural(cost->point_cnt, "takes", "take"),
+			(double)cost->point_cnt * POINT_ATTACH_US / 1e6);
+	}
+	if (cost->has_sleeps) {
+		plan_name(out, "sleeps");
+		strbuf_str(
+			out,
+			"recorded: programs run at each sched_switch and sched_waking of the host\n");
+	}
 }
 
 static void cost_print(struct strbuf *out, const struct list_cost *cost)
@@ -347,6 +361,8 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.find_us = find_us,
 		.start_us = find_us * (1 + LIST_LOAD_TIMES) + plan->point_cnt * POINT_ATTACH_US,
 		.point_cnt = plan->point_cnt,
+		.point_names = plan->point_names,
+		.has_sleeps = plan->has_sleeps,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,

@@ -36,6 +36,8 @@ struct list_plan {
 	unsigned int kernel[2];  /* ... and its version: 6, 12 */
 	uint32_t cpu_cnt;
 	size_t point_cnt;            /* tracepoints (-e) */
+	const char *point_names;     /* "": there are none, or too many to be named */
+	bool has_sleeps;             /* they are recorded (--graph-opts sleep) */
 	uint64_t buffer_bytes;       /* per CPU */
 	uint64_t self_bytes;         /* the rest of a trace's memory, except functions' programs */
 	uint64_t sums_bytes;         /* the same of a table's */

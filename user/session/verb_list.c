@@ -188,8 +188,18 @@ static const char *held_up_by(void *ctx, uint64_t beside_us)
 									     : NULL;
 }
 
+/* More tracepoints are only counted. */
+#define NAMED_POINTS_MAX 4
+
+static void put_point_names(struct strbuf *out, const struct tracepoint_list *points)
+{
+	for (size_t i = 0; points->cnt <= NAMED_POINTS_MAX && i < points->cnt; i++)
+		strbuf_printf(out, "%s%s", i ? ", " : "", tracepoint_full_name(&points->items[i]));
+}
+
+/* @opts: of the trace. */
 static int list_with(struct facts *facts, const struct opts *opts, uint64_t began_ns,
-		     size_t point_cnt, struct tablew *w)
+		     const struct tracepoint_list *points, struct tablew *w)
 {
 	struct planner planner = { .opts = opts,
 				   .facts = facts,
@@ -203,7 +213,8 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.ctx = &planner,
 		.arch = arch_host(),
 		.cpu_cnt = planner.want.cpu_cnt,
-		.point_cnt = point_cnt,
+		.point_cnt = points->cnt,
+		.has_sleeps = wants_sleeps(opts),
 	};
 	struct list_config config = {
 		.kbtf = facts->kbtf,
@@ -214,6 +225,7 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.check_ctx = &planner,
 		.table = w,
 	};
+	struct strbuf point_names = { 0 };
 	int err = plan_rules(&config.rules, opts, facts);
 	int source_err = plan_srcline(&config.srcline, opts);
 
@@ -224,10 +236,13 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 	plan.sums_bytes = plan_table_bytes(opts);
 	planner.others = detaching_others(DETACHING_PATH, NULL);
 	plan.others = (struct attach_others){ planner.others.each_ns, planner.others.cnt };
+	put_point_names(&point_names, points);
+	plan.point_names = strbuf_cstr(&point_names);
 	host_kernel_version(plan.kernel);
 	list_head(w, opts->list_plan);
 	if (!err)
 		err = list_run(&config);
+	strbuf_release(&point_names);
 	srcline_free(config.srcline);
 	signals_restore();
 	plan_rules_release(&config.rules);
@@ -238,13 +253,16 @@ static int list_functions(const struct opts *opts, struct tablew *w)
 {
 	const uint64_t began_ns = host_time_ns();
 	struct tracepoint_list points = { 0 }; /* of a plan */
+	struct opts traced = *opts;
 	struct facts facts;
 	int err = facts_open(&facts, true);
 
+	if (opts->list_explain)
+		traced.verb = VERB_EXPLAIN;
 	if (!err)
-		err = plan_points(&points, opts, &facts);
+		err = plan_points(&points, &traced, &facts);
 	if (!err)
-		err = list_with(&facts, opts, began_ns, points.cnt, w);
+		err = list_with(&facts, &traced, began_ns, &points, w);
 	tracepoint_list_release(&points);
 	facts_close(&facts);
 	return err;
@@ -387,7 +405,7 @@ enum verdict verbs_list(const struct opts *opts)
 		err = list_containers(&w);
 	else if (opts->list_presets)
 		err = print_presets(opts, &w);
-	else if (opts->events.cnt && !opts->list_plan)
+	else if (opts->events.cnt && !opts->list_plan && !opts->list_explain)
 		err = list_points(opts, &w);
 	else
 		err = list_functions(opts, &w);
