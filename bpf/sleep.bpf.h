@@ -12,16 +12,17 @@
 #include "preempt.bpf.h"
 #include "values.bpf.h"
 
+#include "nfg_runs.h"
+
 /* What a task did from one time on. It ran for the rest. */
 struct doings {
-	__u64 asleep_ns;  /* in all */
-	__u64 longest_ns; /* of one sleep */
-	__u64 in;         /* its function, as below, */
-	__u64 state;      /* and its state */
-	__u64 queued_ns;  /* on a run queue */
-	__u64 fault_cnt;  /* page faults since it last got a processor before that time */
-	__u64 behind_ns;  /* its longest time on a run queue, */
-	__u64 ran[3];     /* and who had the processor meanwhile, as below */
+	__u64 asleep_ns;    /* in all */
+	__u64 longest_ns;   /* of one sleep */
+	__u64 in;           /* its function, as below, */
+	__u64 state;        /* and its state */
+	__u64 queued_ns;    /* on a run queue */
+	__u64 fault_cnt;    /* page faults since it last got a processor before that time */
+	struct nfg_had had; /* who had the processor longest while it was on a run queue */
 };
 
 struct sleep {
@@ -48,8 +49,7 @@ struct {
 } sleeps SEC(".maps");
 
 /*
- * By tid: whether the task sleeps, as wakings of other tasks look no further, and whether it is in wakers, as do switches of
- * other tasks. Only changed where the task itself leaves or gets a processor, or runs.
+ * By tid: whether the task sleeps, and whether it is in wakers: wakings and switches of other tasks look no further. Only changed where the task itself leaves or gets a processor, or runs.
  */
 #define TASK_ASLEEP 1
 #define TASK_WAKER  2
@@ -68,11 +68,12 @@ struct off {
 	__u64 end_ns;  /* 0: not yet */
 	__u64 ran_ns;  /* in between */
 	__u64 in;
-	__u64 state;     /* 0: preempted */
-	__u64 delay_ns;  /* the task's time on run queues until then, in all, */
-	__u64 fault_cnt; /* and its page faults */
-	__u64 ran
-		[3]; /* the task that had its processor: the words of its name, and its tid; 0: none */
+	__u64 state;        /* 0: preempted */
+	__u64 woken_ns;     /* 0: it was not seen, or it was preempted */
+	__u64 delay_ns;     /* the task's time on run queues until then, in all, */
+	__u64 fault_cnt;    /* and its page faults */
+	__u64 had_ns;       /* of @had, in the sleep that is looked at */
+	struct nfg_had had; /* who had its processor longest while it waited for one */
 };
 
 #define OFF_CNT 8
@@ -103,33 +104,17 @@ struct {
 	__uint(value_size, 8);
 } sleep_stack SEC(".maps");
 
-#define RUN_CNT 4
-
-/* A time that a task other than the idle one had this CPU. */
-struct run {
-	__u64 begin_ns;
-	__u64 end_ns;
-	__u64 comm[2];
-	__u64 pid;
-};
-
-/* The last runs on each CPU. Between them it was idle. */
-struct runs {
-	__u64 switch_ns; /* the last context switch; 0: none yet */
-	__u64 cnt;       /* in all */
-	struct run last[RUN_CNT];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct runs);
+	__type(value, struct nfg_runs);
 } cpu_runs SEC(".maps");
 
 /*
- * How many tasks inside traced calls wait for a CPU, and preempted wakers. While none does, nobody needs to know who has one. When a wait begins,
- * the run that is under way has an earlier beginning than it had, which is cut off; all later runs are seen from their beginning.
+ * How many tasks inside traced calls wait for a CPU, and wakers that were preempted or woken. While none does, nobody needs to know who has one.
+ * When a wait begins, the run that is under way has an earlier beginning than it had, which is cut off; all later runs are seen from their
+ * beginning.
  */
 __u64 cpu_wait_cnt SEC(".data");
 
@@ -240,65 +225,38 @@ static __noinline int sleep_begins(__u64 *ctx, __u32 gate)
 static __always_inline void follow_runs(const struct task_struct *prev)
 {
 	__u32 key = 0;
-	struct runs *runs = bpf_map_lookup_elem(&cpu_runs, &key);
-	struct run *run;
+	struct nfg_runs *runs = bpf_map_lookup_elem(&cpu_runs, &key);
+	struct nfg_run *run;
 
 	if (!runs)
 		return;
-	if (prev->pid) {
-		run = &runs->last[runs->cnt++ & (RUN_CNT - 1)];
-		run->begin_ns = runs->switch_ns;
-		run->pid = prev->pid;
+	run = nfg_runs_switch(runs, prev->pid, bpf_ktime_get_ns());
+	if (run)
 		bpf_get_current_comm(run->comm, sizeof(run->comm));
-		run->end_ns = bpf_ktime_get_ns();
-		runs->switch_ns = run->end_ns;
-	} else {
-		runs->switch_ns = bpf_ktime_get_ns();
-	}
 }
 
-static __always_inline __u64 overlap_ns(const struct run *run, __u64 since_ns)
-{
-	const __u64 begin_ns = run->begin_ns > since_ns ? run->begin_ns : since_ns;
-
-	return run->end_ns > begin_ns ? run->end_ns - begin_ns : 0;
-}
-
-/* The task that had this CPU longest after @since_ns, if it was not idle for longer. Return: the number of words. */
-static __noinline __u32 put_longest(__u64 *words, __u64 since_ns)
+/* The task that had this CPU longest after @since_ns. */
+static __noinline int find_longest(struct nfg_had *had, __u64 since_ns)
 {
 	__u32 key = 0;
-	const struct runs *runs = bpf_map_lookup_elem(&cpu_runs, &key);
-	const struct run *longest = 0;
-	__u64 longest_ns = 0;
-	__u64 known_ns;
-	__u64 idle_ns;
+	const struct nfg_runs *runs = bpf_map_lookup_elem(&cpu_runs, &key);
 
-	if (!runs)
-		return 0;
-	/* what was before the oldest run is forgotten */
-	known_ns = runs->last[runs->cnt & (RUN_CNT - 1)].begin_ns;
-	idle_ns = runs->switch_ns - (known_ns > since_ns ? known_ns : since_ns);
-#pragma unroll
-	for (int i = 0; i < RUN_CNT; i++) {
-		__u64 ns = 0;
+	if (runs)
+		nfg_runs_longest(runs, since_ns, had);
+	return 0;
+}
 
-		idle_ns -= overlap_ns(&runs->last[i], since_ns);
-#pragma unroll
-		for (int k = 0; k < RUN_CNT; k++) {
-			if (runs->last[k].pid == runs->last[i].pid)
-				ns += overlap_ns(&runs->last[k], since_ns);
-		}
-		if (ns > longest_ns) {
-			longest_ns = ns;
-			longest = &runs->last[i];
-		}
-	}
-	if (!longest || (__s64)idle_ns > (__s64)longest_ns)
+/* The same for a record. Return: the number of words. */
+static __always_inline __u32 put_longest(__u64 *words, __u64 since_ns)
+{
+	struct nfg_had had = { 0 };
+
+	find_longest(&had, since_ns);
+	if (!had.pid)
 		return 0;
-	words[0] = longest->comm[0];
-	words[1] = longest->comm[1];
-	words[2] = longest->pid;
+	words[0] = had.comm[0];
+	words[1] = had.comm[1];
+	words[2] = had.pid;
 	return 3;
 }
 
@@ -333,6 +291,20 @@ static __always_inline bool join_preemptions(struct waker *waker, __u64 now_ns)
 	return true;
 }
 
+/* Whether a waker is among cpu_wait_cnt. */
+static __always_inline bool waker_waits(const struct off *off)
+{
+	return !off->end_ns && (!off->state || off->woken_ns);
+}
+
+/* A switch of the waker was missed: what it does is not known until now, and neither is the end of its wait for a CPU. */
+static __always_inline void forget_wait(struct waker *waker)
+{
+	if (waker->off_cnt && waker_waits(off_at(waker, waker->off_cnt - 1)))
+		__sync_fetch_and_add(&cpu_wait_cnt, -1);
+	waker->off_cnt = 0;
+}
+
 /* At sched_switch: a waker leaves. */
 static __noinline int waker_leaves(__u64 *ctx)
 {
@@ -351,9 +323,9 @@ static __noinline int waker_leaves(__u64 *ctx)
 		return 0;
 	}
 	if (!is_followed(waker, prev->start_time, switch_cnt_of(prev) - 1)) {
+		forget_wait(waker);
 		waker->known_ns = now_ns;
 		waker->fault_cnt = fault_cnt;
-		waker->off_cnt = 0;
 	}
 	state = (__u8)ctx[0] ? 0 : task_state(prev);
 	if (!state && join_preemptions(waker, now_ns)) {
@@ -366,13 +338,13 @@ static __noinline int waker_leaves(__u64 *ctx)
 		waker->fault_cnt = off->fault_cnt;
 	}
 	off->begin_ns = off->left_ns = now_ns;
-	off->end_ns = off->ran_ns = 0;
+	off->end_ns = off->ran_ns = off->woken_ns = 0;
 	off->state = state;
 	off->in = off->state ? place_above(ctx) : 0;
 	if (bpf_core_field_exists(prev->sched_info.run_delay))
 		off->delay_ns = prev->sched_info.run_delay;
 	off->fault_cnt = fault_cnt;
-	off->ran[2] = 0;
+	off->had.pid = off->had.ns = 0;
 	if (!off->state)
 		__sync_fetch_and_add(&cpu_wait_cnt, 1);
 	waker->off_cnt++;
@@ -380,28 +352,43 @@ static __noinline int waker_leaves(__u64 *ctx)
 	return 0;
 }
 
-/*
- * At sched_switch: a waker gets the processor of the task that leaves. How long it was on a run queue is known only later, and, unless
- * it was preempted, from when on: then the task that leaves stands for what ran meanwhile.
- */
-static __noinline int waker_comes(const struct task_struct *prev, const struct task_struct *next)
+/* At sched_waking: a waker that slept waits for a processor from now on. */
+static __noinline int waker_woken(const struct task_struct *task, __u32 tid)
+{
+	struct waker *waker = bpf_map_lookup_elem(&wakers, &tid);
+	struct off *off;
+
+	if (!waker || waker->born_ns != task->start_time || !waker->off_cnt ||
+	    waker->switch_cnt != switch_cnt_of(task))
+		return 0;
+	off = off_at(waker, waker->off_cnt - 1);
+	if (off->end_ns || !off->state || off->woken_ns)
+		return 0;
+	off->woken_ns = bpf_ktime_get_ns();
+	__sync_fetch_and_add(&cpu_wait_cnt, 1);
+	return 0;
+}
+
+/* At sched_switch: a waker gets a processor. How long it was on a run queue is known only later, but who had this one meanwhile now. */
+static __noinline int waker_comes(const struct task_struct *next)
 {
 	__u32 tid = next->pid;
 	struct waker *waker = bpf_map_lookup_elem(&wakers, &tid);
+	struct nfg_had had = { 0 };
 	struct off *off;
+	bool waits;
 
 	if (!waker || waker->born_ns != next->start_time || !waker->off_cnt ||
 	    waker->switch_cnt != switch_cnt_of(next))
 		return 0;
 	off = off_at(waker, waker->off_cnt - 1);
+	waits = waker_waits(off);
 	off->end_ns = bpf_ktime_get_ns();
-	if (off->state) {
-		off->ran[2] = prev->pid;
-		bpf_get_current_comm(off->ran, 2 * sizeof(off->ran[0]));
-	} else {
-		put_longest(off->ran, off->left_ns);
-		__sync_fetch_and_add(&cpu_wait_cnt, -1);
-	}
+	if (!waits)
+		return 0;
+	find_longest(&had, off->state ? off->woken_ns : off->left_ns);
+	nfg_had_add(&off->had, &had);
+	__sync_fetch_and_add(&cpu_wait_cnt, -1);
 	return 0;
 }
 
@@ -418,7 +405,7 @@ static __always_inline void follow_wakers(__u64 *ctx, const struct task_struct *
 	if (unlikely(ALWAYS(bytes[prev_tid]) & TASK_WAKER))
 		waker_leaves(ctx);
 	if (unlikely(ALWAYS(bytes[next_tid]) & TASK_WAKER))
-		waker_comes(prev, next);
+		waker_comes(next);
 }
 
 /* At sched_switch. A function of its own, so that the program without sleeps is what it would be without this. */
@@ -443,17 +430,21 @@ enum bpf_func_id___sleep {
 		 ? ((const struct task_struct *)bpf_get_current_task_btf())->field \
 		 : BPF_CORE_READ((const struct task_struct *)bpf_get_current_task(), field))
 
-_Static_assert(sizeof(struct waker) <= NFG_SLEEP_STACK_BYTES, "it is made where the stack was");
+_Static_assert(sizeof(struct waker) <= NFG_SLEEP_SCRATCH_BYTES, "it is made where the stack was");
 
-/* From now on the running task is followed. */
-static __noinline int begin_waker(__u32 tid, __u64 born_ns, __u64 switch_cnt, __u64 fault_cnt)
+/* From now on the running task is followed. @waker: NULL, or what was known by its number before. */
+static __noinline int begin_waker(struct waker *waker, __u64 born_ns, __u64 switch_cnt,
+				  __u64 fault_cnt)
 {
+	__u32 tid = bpf_get_current_pid_tgid();
 	__u32 key = 0;
 	struct waker *new = bpf_map_lookup_elem(&sleep_stack, &key); /* the stack was read */
 	__u8 *byte = asleep_byte(tid);
 
 	if (!new || !byte)
 		return 0;
+	if (waker)
+		forget_wait(waker);
 	new->born_ns = born_ns;
 	new->switch_cnt = switch_cnt;
 	new->known_ns = bpf_ktime_get_ns();
@@ -468,7 +459,7 @@ static __noinline int begin_waker(__u32 tid, __u64 born_ns, __u64 switch_cnt, __
  * Add what a waker did off the processor after @since_ns. @off: of several preemptions only if all of them came after that.
  * @delay_ns: its time on run queues when it next left, or now.
  */
-static __always_inline void add_off(struct doings *did, const struct off *off, __u64 since_ns,
+static __always_inline void add_off(struct doings *did, struct off *off, __u64 since_ns,
 				    __u64 delay_ns)
 {
 	const __u64 begin_ns = off->begin_ns > since_ns ? off->begin_ns : since_ns;
@@ -478,18 +469,46 @@ static __always_inline void add_off(struct doings *did, const struct off *off, _
 	if (!off->state || queued_ns > off_ns)
 		queued_ns = off_ns;
 	did->queued_ns += queued_ns;
-	if (queued_ns > did->behind_ns) {
-		did->behind_ns = queued_ns;
-		did->ran[0] = off->ran[0];
-		did->ran[1] = off->ran[1];
-		did->ran[2] = off->ran[2];
-	}
+	off->had_ns = nfg_had_least(&off->had, off->state ? off->woken_ns : off->begin_ns, since_ns,
+				    queued_ns);
 	did->asleep_ns += off_ns - queued_ns;
 	if (off_ns - queued_ns > did->longest_ns) {
 		did->longest_ns = off_ns - queued_ns;
 		did->in = off->in;
 		did->state = off->state;
 	}
+}
+
+/* How long @pid had a processor in the last @cnt times that the waker had none. */
+static __noinline __u64 had_by(struct waker *waker, __u32 cnt, __u64 pid)
+{
+	__u64 ns = 0;
+
+	for (__u32 i = 0; i < OFF_CNT && i < cnt; i++) {
+		const struct off *off = off_at(waker, waker->off_cnt - 1 - i);
+
+		if (off->had.pid == pid)
+			ns += off->had_ns;
+	}
+	return ns;
+}
+
+/* Who had one longest, of all these times together. */
+static __noinline int add_had(struct doings *did, struct waker *waker, __u32 cnt)
+{
+	NFG_UNROLL
+	for (__u32 i = 0; i < OFF_CNT; i++) {
+		const struct off *off = off_at(waker, waker->off_cnt - 1 - i);
+		const __u64 ns = i < cnt && off->had.pid ? had_by(waker, cnt, off->had.pid) : 0;
+
+		if (ns <= did->had.ns)
+			continue;
+		did->had.comm[0] = off->had.comm[0];
+		did->had.comm[1] = off->had.comm[1];
+		did->had.pid = off->had.pid;
+		did->had.ns = ns;
+	}
+	return 0;
 }
 
 /* The running task wakes one: what it did since that one left its processor. The first time, this is not known. */
@@ -503,18 +522,19 @@ static __noinline int look_at_waker(struct sleep *sleep)
 	const struct task_struct *task = 0;
 	__u64 before_cnt;
 	__u64 delay_ns;
+	__u32 off_cnt = 0;
 
 	if (!tid || !bpf_core_field_exists(task->sched_info.pcount))
 		return 0;
 	if (!waker || !is_followed(waker, born_ns, switch_cnt))
-		return begin_waker(tid, born_ns, switch_cnt, fault_cnt);
+		return begin_waker(waker, born_ns, switch_cnt, fault_cnt);
 	/* without pcount nobody counts run_delay */
 	if (waker->known_ns > sleep->out_ns || !CURRENT(sched_info.pcount))
 		return 0;
 	before_cnt = waker->fault_cnt;
 	delay_ns = CURRENT(sched_info.run_delay);
 	for (__u32 i = 0; i < OFF_CNT && i < waker->off_cnt; i++) {
-		const struct off *off = off_at(waker, waker->off_cnt - 1 - i);
+		struct off *off = off_at(waker, waker->off_cnt - 1 - i);
 
 		before_cnt = off->fault_cnt;
 		if (off->end_ns <= sleep->out_ns)
@@ -522,11 +542,13 @@ static __noinline int look_at_waker(struct sleep *sleep)
 		if (off->begin_ns < sleep->out_ns && off->ran_ns)
 			return 0; /* how much of it was before is not known */
 		add_off(&sleep->did, off, sleep->out_ns, delay_ns);
+		off_cnt++;
 		delay_ns = off->delay_ns;
 		if (off->begin_ns <= sleep->out_ns)
 			break;
 		before_cnt = waker->fault_cnt;
 	}
+	add_had(&sleep->did, waker, off_cnt);
 	sleep->did.fault_cnt = fault_cnt - before_cnt;
 	sleep->knows_waker = 1;
 	return 0;
@@ -605,9 +627,13 @@ int sleep_waking(__u64 *ctx)
 	const __u32 tid = task->pid;
 	const __u8 *byte = asleep_byte(tid);
 
-	if (!byte || !(ALWAYS(*byte) & TASK_ASLEEP))
+	__u8 flags;
+
+	if (!byte || !(flags = ALWAYS(*byte)))
 		return 0;
-	return sleep_broken(ctx, tid);
+	if (flags & TASK_WAKER)
+		waker_woken(task, tid);
+	return flags & TASK_ASLEEP ? sleep_broken(ctx, tid) : 0;
 }
 
 static __always_inline bool is_seen(const struct sleep *sleep, const struct task_struct *task)
@@ -657,8 +683,8 @@ static __always_inline __u32 doings_words(const struct sleep *sleep)
 {
 	if (!sleep->knows_waker)
 		return 0;
-	if (sleep->did.behind_ns >= 1000 && sleep->did.ran[2])
-		return 11;
+	if (sleep->did.had.ns >= 1000)
+		return 12;
 	return sleep->did.asleep_ns < 1000 ? 5 : 8;
 }
 
@@ -676,9 +702,10 @@ static __always_inline void put_doings(__u64 *words, const struct sleep *sleep)
 	words[5] = did->longest_ns / 1000;
 	words[6] = did->state;
 	words[7] = did->in;
-	words[8] = did->ran[0];
-	words[9] = did->ran[1];
-	words[10] = did->ran[2];
+	words[8] = did->had.comm[0];
+	words[9] = did->had.comm[1];
+	words[10] = did->had.pid;
+	words[11] = did->had.ns / 1000;
 }
 
 /* Write a record of a sleep, with the first @cnt of @words. */

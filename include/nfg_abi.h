@@ -553,7 +553,7 @@ struct nfg_range {
 };
 
 #define NFG_SLEEP_SKIP_CNT 48u
-#define NFG_WAKER_CNT      4096u /* wakers that are followed, of less than 700 bytes each */
+#define NFG_WAKER_CNT      4096u /* wakers that are followed, of less than 1,000 bytes each */
 
 /* Functions on the stack of a softirq. */
 enum nfg_softirq_func {
@@ -570,9 +570,10 @@ struct nfg_softirq_range {
 #define NFG_SOFTIRQ_FUNC_CNT 16u
 #define NFG_SOFTIRQ_FRAMES \
 	96u /* between a traced function and its caller there may be one of its trampoline */
-#define NFG_SLEEP_STACK_BYTES (NFG_SOFTIRQ_FRAMES * 8)
+#define NFG_SLEEP_STACK_BYTES   (NFG_SOFTIRQ_FRAMES * 8)
+#define NFG_SLEEP_SCRATCH_BYTES 1024u /* where the stack is read to */
 
-#define NFG_BY_PACKET_TREE    1 /* below them everything is recorded ... */
+#define NFG_BY_PACKET_TREE      1 /* below them everything is recorded ... */
 #define NFG_BY_PACKET_ANEW \
 	2 /* ... except softirqs, which handle other packets: start functions count again there */
 

@@ -176,6 +176,15 @@ test_kept()
 	did kept 'waited for a CPU that helper-[0-9]+ had ([5-9][0-9]|100) %(, |;|$)' '"queued_ns":'
 }
 
+# A server that slept and then waited for its CPU: not the task is named that had it last.
+test_queued()
+{
+	HOW=queued record_of __sys_recvfrom workload uneven 100
+	explain_client --slower-than 45ms
+	expect_first 'asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from .*; server-[0-9]+ meanwhile waited for a CPU that helper-[0-9]+ had [5-9][0-9] %, was asleep in hrtimer_nanosleep \(state S\) [2-4][0-9] %'
+	expect_no_line 'that last-[0-9]+ had' first
+}
+
 test_timer()
 {
 	HOW=timer record_of hrtimer_nanosleep workload uneven 200
@@ -304,4 +313,4 @@ test_flood()
 	expect_first '(in interrupts: [a-z_]+|preempted by [^;]*ksoftirqd/0)'
 }
 
-run_tests server asleep application tree burns faults locked stopped disk preempted kept timer live counted -- hog network many even flood
+run_tests server asleep application tree burns faults locked stopped disk preempted kept queued timer live counted -- hog network many even flood

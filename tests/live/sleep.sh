@@ -83,7 +83,7 @@ test_did()
 	grep -A1 slept out | head -n 6
 	did=$(count 'waker_did: ' out)
 	[ "$did" -ge 50 ] || fail "only $did wakers are known"
-	expect_count "$did" "\|  +/\* waker_did: us=[0-9]+ ran_us=[0-9]+ queued_us=[0-9]+ faults=[0-9]+ asleep_us=(0|[0-9]+ longest_us=[0-9]+ state=([A-Z] in=$place|0 in=0x0))( prev_comm=[^ ]+ prev_pid=[0-9]+)? \*/\$" out
+	expect_count "$did" "\|  +/\* waker_did: us=[0-9]+ ran_us=[0-9]+ queued_us=[0-9]+ faults=[0-9]+ asleep_us=(0|[0-9]+ longest_us=[0-9]+ state=([A-Z] in=$place|[0R] in=0x0))( prev_comm=[^ ]+ prev_pid=[0-9]+ prev_us=[0-9]+)? \*/\$" out
 	awk '
 	function number(name) { return match($0, " " name "=[0-9]+") ? substr($0, RSTART + length(name) + 2, RLENGTH - length(name) - 2) + 0 : 0 }
 	/waker_did:/ { us = number("us"); sum = number("ran_us") + number("queued_us") + number("asleep_us")

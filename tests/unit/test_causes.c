@@ -3,7 +3,9 @@
 #include "base/vec.h"
 #include "format/causes.h"
 #include "format/explain.h"
+#include "format/likely.h"
 #include "harness.h"
+#include "random.h"
 #include "rows.h"
 #include "slowcalled.h"
 
@@ -553,9 +555,50 @@ TEST(what_kept_the_waker_from_its_cpu_is_named)
 	put_slow_did(at, nobody, 2);
 	check_has(
 		NULL,
-		"; server-9 meanwhile waited for a CPU 49 %, waited for a CPU that hog-9 had 40 %, "
+		"; server-9 meanwhile waited for a CPU otherwise 49 %, waited for a CPU that hog-9 had 40 %, "
 		"was asleep in wait_1 (state S) 9 %, ran 2 %;",
 		true);
+}
+
+/* Whoever had the CPU is named for as long as it had it, and not for the rest of the wait. */
+TEST(the_wait_for_a_cpu_that_a_task_had_is_as_long_as_it_had_it)
+{
+	static char texts[20][200];
+	const char *notes[2] = { WOKEN_BY("task"), NULL };
+	uint64_t at = put_usuals(1000, 200);
+	uint64_t had_us[3] = { 0 };
+	uint64_t rest_us = 0;
+	struct dids dids = { 0 };
+	size_t found_cnt = 0;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const uint32_t queued_us = random_below(50000);
+		const uint32_t prev_us = random_below(60000); /* of two clocks it may be more */
+		const uint32_t named_us = prev_us < queued_us ? prev_us : queued_us;
+
+		snprintf(texts[i], sizeof(texts[i]),
+			 "waker_did: us=50000 ran_us=%u queued_us=%u faults=0 asleep_us=0 "
+			 "longest_us=0 state=R in=0x0 prev_comm=hog prev_pid=%u prev_us=%u",
+			 50000 - queued_us, queued_us, 1 + i % 3, prev_us);
+		notes[1] = texts[i];
+		at = put_slow_did(at, notes, 2);
+		had_us[i % 3] += named_us;
+		rest_us += queued_us - named_us;
+	}
+	find(0);
+	for (uint32_t i = 0; i < causes.items[0].detail_cnt; i++)
+		CHECK(!dids_add(&dids, sc, &causes, &causes.items[0].details[i]));
+	dids_sort(&dids);
+	for (size_t i = 0; i < dids.cnt; i++) {
+		const struct did *did = &dids.items[i];
+
+		if (did->kind != CAUSE_WAKER_QUEUED)
+			continue;
+		found_cnt++;
+		CHECK_INT(did->ns, (did->tid ? had_us[did->tid - 1] : rest_us) * US);
+	}
+	CHECK_INT(found_cnt, 4);
+	free(dids.items);
 }
 
 /* However many different things a waker did, the longest is said, and that it comes last takes nothing from it. */

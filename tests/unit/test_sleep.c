@@ -81,11 +81,14 @@ TEST(what_the_waker_did_adds_up)
 
 TEST(whoever_had_the_cpu_that_the_waker_waited_for_is_named)
 {
-	const uint64_t words[] = { 50000, 300, 200, 7, 49500, 49000, 1, 0x1000, NGINX, 0, 812 };
+	const uint64_t words[] = {
+		50000, 300, 200, 7, 49500, 49000, 1, 0x1000, NGINX, 0, 812, 150
+	};
 
-	CHECK_STR(shown(NFG_SLEEP_WAKER_DID, words, 11),
-		  "waker_did: us=50000 ran_us=300 queued_us=200 faults=7 asleep_us=49500 "
-		  "longest_us=49000 state=S in=wait_woken+0x1/0x2 prev_comm=nginx prev_pid=812");
+	CHECK_STR(
+		shown(NFG_SLEEP_WAKER_DID, words, 12),
+		"waker_did: us=50000 ran_us=300 queued_us=200 faults=7 asleep_us=49500 "
+		"longest_us=49000 state=S in=wait_woken+0x1/0x2 prev_comm=nginx prev_pid=812 prev_us=150");
 }
 
 TEST(states_have_the_letters_of_ps)

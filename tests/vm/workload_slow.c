@@ -86,15 +86,43 @@ static void put_byte(int fd)
 		fail("write");
 }
 
+/* A task that has the CPU for a moment when it is asked, and is called last. Return: where to ask it. */
+static int new_last(void)
+{
+	int ask[2];
+
+	if (pipe(ask))
+		fail("pipe");
+	if (new_child() == 0) {
+		close(ask[1]);
+		prctl(PR_SET_NAME, "last");
+		while (get_byte(ask[0]))
+			burn_ms(2);
+		exit(0);
+	}
+	close(ask[0]);
+	return ask[1];
+}
+
 static void help(const struct helper *helper, int told)
 {
 	const struct sched_param priority = { .sched_priority = 1 };
 	const char *how = getenv("HOW");
+	const bool is_queued = !strcmp(how, "queued");
+	int last = -1;
 
 	prctl(PR_SET_NAME, "helper");
-	if (!strcmp(how, "kept") && sched_setscheduler(0, SCHED_FIFO, &priority))
+	if ((is_queued || !strcmp(how, "kept")) && sched_setscheduler(0, SCHED_FIFO, &priority))
 		fail("sched_setscheduler");
+	if (is_queued)
+		last = new_last();
 	while (get_byte(helper->ask)) {
+		if (is_queued) {
+			sleep_ms(SLOW_MS / 10);
+			burn_ms(SLOW_MS);
+			put_byte(last);
+			continue;
+		}
 		if (!strcmp(how, "kept")) {
 			burn_ms(SLOW_MS);
 			continue;
@@ -153,8 +181,10 @@ static unsigned long be_late(unsigned long i, const struct helper *helper, int d
 		touch_ms(SLOW_MS);
 	if (is_slow(i, "fsync"))
 		sync_disk(disk);
-	if (is_slow(i, "kept"))
+	if (is_slow(i, "kept") || is_slow(i, "queued"))
 		put_byte(helper->ask);
+	if (is_slow(i, "queued"))
+		sleep_ms(SLOW_MS / 3);
 	if (is_slow(i, "locked")) {
 		pthread_mutex_lock(helper->lock);
 		pthread_mutex_unlock(helper->lock);
@@ -169,7 +199,8 @@ static bool is_late_awake(void)
 {
 	const char *how = getenv("HOW");
 
-	return how && (!strcmp(how, "burns") || !strcmp(how, "faults") || !strcmp(how, "kept"));
+	return how && (!strcmp(how, "burns") || !strcmp(how, "faults") || !strcmp(how, "kept") ||
+		       !strcmp(how, "queued"));
 }
 
 static void serve(int listener)
@@ -189,7 +220,8 @@ static void serve(int listener)
 	}
 	if (is_late_awake())
 		pin_to(1);
-	if (how && (!strcmp(how, "kept") || !strcmp(how, "locked") || !strcmp(how, "stopped")))
+	if (how && (!strcmp(how, "kept") || !strcmp(how, "queued") || !strcmp(how, "locked") ||
+		    !strcmp(how, "stopped")))
 		helper = new_helper();
 	for (i = 0; recv_msg(fd); i++) {
 		late_ms += be_late(i, &helper, disk);
@@ -225,8 +257,9 @@ static void send_many(const int ends[2], unsigned int cnt)
  * slow, by $HOW: "timer" sleeps for 50 ms instead of 1, "many" sends 100 messages to itself ("long" one of 100,000 bytes in
  * each round, so that none is slow by itself), and with others the server
  * answers 50 ms late: "server" sleeps, "burns" computes, "faults" touches fresh pages, "locked" waits for a lock that another
- * process has, "stopped" is stopped by a signal, "kept" has no CPU, because a task of higher priority has it, "fsync" writes to $DISK
- * and waits until that is there.
+ * process has, "stopped" is stopped by a signal, "kept" has no CPU, because a task of higher priority has it, "queued" sleeps a
+ * while, and then finds its CPU taken by such a task, and by a second one for the last moment, "fsync" writes to $DISK and waits until
+ * that is there.
  */
 int run_uneven(unsigned long n)
 {

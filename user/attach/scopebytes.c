@@ -27,7 +27,7 @@ int scopebytes_configure(const struct netfgraph_bpf *skel, const struct nfg_cfg 
 	if (!err && cfg->sleep_point)
 		err = bpf_map__set_value_size(skel->maps.task_asleep, NFG_SCOPE_CNT);
 	if (!err && cfg->sleep_point)
-		err = bpf_map__set_value_size(skel->maps.sleep_stack, NFG_SLEEP_STACK_BYTES);
+		err = bpf_map__set_value_size(skel->maps.sleep_stack, NFG_SLEEP_SCRATCH_BYTES);
 	return err;
 }
 

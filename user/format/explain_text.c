@@ -191,6 +191,17 @@ static int64_t dids_make(struct explain *ex, struct dids *dids, const struct cau
 	return slept_ns;
 }
 
+/* Of a wait for a CPU that nobody is known to have had: whether somebody is of other waits. */
+static bool is_other_wait(const struct dids *dids, const struct did *did)
+{
+	for (size_t i = 0; i < dids->cnt && did->func == SLOWCALLS_NONE; i++) {
+		if (dids->items[i].kind == CAUSE_WAKER_QUEUED &&
+		    dids->items[i].func != SLOWCALLS_NONE)
+			return true;
+	}
+	return false;
+}
+
 static void put_did(struct explain *ex, const struct dids *dids, const struct did *did,
 		    unsigned int percent)
 {
@@ -200,8 +211,9 @@ static void put_did(struct explain *ex, const struct dids *dids, const struct di
 	if (did->kind == CAUSE_WAKER_RAN)
 		strbuf_str(ex->out, "ran");
 	else if (did->kind == CAUSE_WAKER_QUEUED)
-		strbuf_str(ex->out, did->func == SLOWCALLS_NONE ? "waited for a CPU"
-								: "waited for a CPU that ");
+		strbuf_str(ex->out, did->func != SLOWCALLS_NONE ? "waited for a CPU that "
+				    : is_other_wait(dids, did)  ? "waited for a CPU otherwise"
+								: "waited for a CPU");
 	else if (did->func == SLOWCALLS_NONE)
 		strbuf_str(ex->out, "was asleep elsewhere");
 	else

@@ -530,6 +530,11 @@ static struct text field_text(const struct fields *f, const char *name)
 	return (struct text){ "", 0 };
 }
 
+static bool field_is(const struct fields *f, const char *name)
+{
+	return field_text(f, name).len || field_value(f, name);
+}
+
 static uint64_t field_number(const struct fields *f, const char *name)
 {
 	const struct value *value = field_value(f, name);
@@ -633,11 +638,30 @@ static void put_did(struct slowcalls *sc, struct opencall *open, struct cause_ke
 	part_put(sc, open, &detail, cnt, ns);
 }
 
+/* How long the waker of @cause waited for a CPU: while the task had one that had it longest, and else. */
+static void put_queued(struct slowcalls *sc, struct opencall *open, struct cause_key cause,
+		       const struct fields *f)
+{
+	const int64_t queued_ns = field_us(f, "queued_us");
+	int64_t had_ns = queued_ns; /* of a recording that does not tell how much it was */
+
+	cause.kind = CAUSE_WAKER_QUEUED;
+	if (field_is(f, "prev_us"))
+		had_ns = field_us(f, "prev_us");
+	if (had_ns > queued_ns)
+		had_ns = queued_ns;
+	cause.func = field_comm(sc, f, "prev_comm");
+	cause.tid = field_tid(f, "prev_pid", cause.func);
+	put_did(sc, open, cause, had_ns > 0, had_ns);
+	cause.func = SLOWCALLS_NONE;
+	cause.tid = 0;
+	put_did(sc, open, cause, queued_ns > had_ns, queued_ns - had_ns);
+}
+
 static void put_waker_did(struct slowcalls *sc, struct calltask *task, const struct fields *f)
 {
 	const int64_t asleep_ns = field_us(f, "asleep_us");
 	const int64_t longest_ns = field_us(f, "longest_us");
-	const int64_t queued_ns = field_us(f, "queued_us");
 	const int64_t ran_ns = field_us(f, "ran_us");
 	const uint64_t fault_cnt = field_number(f, "faults");
 	struct opencall *open = open_of(sc, task);
@@ -651,13 +675,8 @@ static void put_waker_did(struct slowcalls *sc, struct calltask *task, const str
 	cause.func = field_func(sc, f, "in");
 	cause.state = name_known(sc, field_text(f, "state"));
 	put_did(sc, open, cause, longest_ns > 0, longest_ns);
-	cause.state = SLOWCALLS_NONE;
-	cause.func = field_comm(sc, f, "prev_comm");
-	cause.tid = field_tid(f, "prev_pid", cause.func);
-	cause.kind = CAUSE_WAKER_QUEUED;
-	put_did(sc, open, cause, queued_ns > 0, queued_ns);
-	cause.func = SLOWCALLS_NONE;
-	cause.tid = 0;
+	cause.func = cause.state = SLOWCALLS_NONE;
+	put_queued(sc, open, cause, f);
 	cause.kind = CAUSE_WAKER_RAN;
 	put_did(sc, open, cause, ran_ns > 0, ran_ns);
 	cause.kind = CAUSE_WAKER_FAULTS;

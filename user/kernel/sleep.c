@@ -70,6 +70,7 @@ static const struct {
 		{ "in", PROTO_CODE, NULL, 0, NULL },
 		{ "prev_comm", PROTO_CHARS, NULL, 0, NULL },
 		{ "prev_pid", PROTO_DECIMAL, NULL, 0, NULL },
+		{ "prev_us", PROTO_DECIMAL, NULL, 0, NULL },
 	},
 };
 
