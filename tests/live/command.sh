@@ -205,7 +205,7 @@ says()
 	got=$?
 	cat err
 	[ "$got" -eq "$want" ] || fail "exit status $got, not $want: $*"
-	sed -nE '/: detaching .* in the background/d; /: this kernel preempts tasks inside programs/d; /: (tracing|recording|counting calls of) [0-9]+ function/d; /: counting tracepoints/d; /: an earlier netfgraph still detaches /d; s/^netfgraph: //p' err >warnings
+	sed -nE '/: detaching .* in the background/d; /: this kernel preempts tasks inside programs/d; /: (tracing|recording|counting calls of) [0-9]+ function/d; /: counting tracepoints/d; /: (an earlier netfgraph still detaches|loading programs may take) /d; s/^netfgraph: //p' err >warnings
 	sed -n 's/^hint: //p' err >hints
 	printf '%s' "${warning:+$warning
 }" | cmp - warnings || fail "other warnings: $*"

@@ -262,11 +262,11 @@ TEST(plan_has_tracepoints)
 	CHECK(strstr(out.ptr, " 1.0 MiB of programs"));
 	plan.point_cnt = 1;
 	plan.point_names = "skb:kfree_skb";
-	plan.has_sleeps = true;
+	plan.sleeps_insn_ps = 1;
 	CHECK(!run("*"));
 	CHECK(strstr(
 		out.ptr,
-		"\ntracepoints 1 (skb:kfree_skb), which takes 0.0 s of the start at most, on an emulated CPU\n"
+		"\ntracepoints 1 (skb:kfree_skb), which takes 0.0 s of the start at most, on an idle emulated CPU\n"
 		"sleeps      recorded: programs run at each sched_switch and sched_waking of the host\n"
 		"start  "));
 }
@@ -277,6 +277,18 @@ static struct attach_beside beside_6_12(const struct attach_shares *some, uint64
 
 	return attach_beside_of(some, &arch_x86_64, (const unsigned int[2]){ 6, 12 },
 				&(struct attach_others){ &left_ns, 1 });
+}
+
+/* Of sleeps by the speed of the CPU, if that is more. */
+TEST(loading_takes_longer_with_sleeps)
+{
+	CHECK(list_load_us(250000, 0) == 250000 * LIST_LOAD_TIMES);
+	CHECK(list_load_us(250000, 1000) == 8000000);
+	CHECK(list_load_us(5000000, 1000) == 5000000 * LIST_LOAD_TIMES);
+	plan_for(ATTACH_MULTI, &arch_x86_64, 7, 2, 1);
+	plan.sleeps_insn_ps = 1000;
+	CHECK(!run("*"));
+	CHECK(strstr(out.ptr, "choose functions, as it took just now, 8.0 s at most to load"));
 }
 
 /* A link for all functions waits as one of them does. */

@@ -21,6 +21,17 @@
 /* Of more others that detach nothing is said. */
 #define LIST_OTHERS_MAX 64
 
+/* Of all that runs until the programs of sleeps are loaded, at most: 6.2 on 7.2, 7.5 on 5.10. */
+#define SLEEPS_GIGA_INSNS 8
+
+uint64_t list_load_us(uint64_t find_us, uint32_t sleeps_insn_ps)
+{
+	const uint64_t sleeps_us = (uint64_t)sleeps_insn_ps * SLEEPS_GIGA_INSNS * 1000;
+	const uint64_t load_us = find_us * LIST_LOAD_TIMES;
+
+	return load_us > sleeps_us ? load_us : sleeps_us;
+}
+
 /* ---- functions ---- */
 
 /* A listed function; everything is borrowed. */
@@ -91,6 +102,7 @@ struct list_cost {
 	const char *pair_option; /* ... this option */
 	struct attach_bill bill; /* an upper bound, from an emulated CPU */
 	uint64_t find_us;
+	uint64_t load_us;
 	uint64_t start_us;   /* until the first row */
 	const char *held_up; /* see struct list_plan */
 	bool is_held_up;     /* attaching takes ... */
@@ -164,7 +176,7 @@ static void times_print(struct strbuf *out, const struct list_cost *cost)
 		out,
 		"%s until tracing begins: %.1f s to read this kernel and to choose functions, as it took just now, %.1f s at most to load programs, and attaching\n",
 		cost->is_held_up ? " estimated" : " at most on an idle host",
-		(double)cost->find_us / 1e6, (double)cost->find_us * LIST_LOAD_TIMES / 1e6);
+		(double)cost->find_us / 1e6, (double)cost->load_us / 1e6);
 	if (cost->is_held_up) {
 		plan_name(out, "");
 		strbuf_printf(out, "%s\n", cost->held_up);
@@ -344,6 +356,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 	const struct list_plan *plan = config->plan;
 	struct attach_shares shares;
 	const uint64_t find_us = plan->find_us(plan->ctx);
+	const uint64_t load_us = list_load_us(find_us, plan->sleeps_insn_ps);
 	struct list_cost cost;
 	int err = plan->shares(plan->ctx, tab, &shares);
 
@@ -359,10 +372,11 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.pair_option = shares.pair_option,
 		.bill = attach_bill_of(&shares, plan->arch, plan->kernel),
 		.find_us = find_us,
-		.start_us = find_us * (1 + LIST_LOAD_TIMES) + plan->point_cnt * POINT_ATTACH_US,
+		.load_us = load_us,
+		.start_us = find_us + load_us + plan->point_cnt * POINT_ATTACH_US,
 		.point_cnt = plan->point_cnt,
 		.point_names = plan->point_names,
-		.has_sleeps = plan->has_sleeps,
+		.has_sleeps = plan->sleeps_insn_ps != 0,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,

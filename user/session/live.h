@@ -93,6 +93,7 @@ struct session {
 		waited_ns; /* for a CPU until then, if the sink wants to know when the host stood still */
 	uint64_t waited_at_ns; /* when that was read; 0: not yet */
 	uint64_t event_cnt;
+	uint64_t find_begin_ns;   /* when reading the kernel began */
 	struct recfile_made made; /* of a recording */
 	bool owes_gap;            /* an EVENT_GAP, once the output's reader is no longer behind */
 	bool has_begun;           /* the output was begun */

@@ -27,6 +27,7 @@
 #include "options/refuse.h"
 #include "report/keycheck.h"
 #include "report/pipeline.h"
+#include "select/list.h"
 #include "select/select.h"
 #include "session/live.h"
 #include "session/plan.h"
@@ -679,6 +680,27 @@ static int make_stacknamer(struct session *ses, struct rings_ustack *ustack)
 	return err;
 }
 
+static int begin_find(struct session *ses)
+{
+	ses->find_begin_ns = host_time_ns();
+	return 0;
+}
+
+/* From here on somebody who waits wonders why. */
+#define LONG_LOAD_US 5000000
+
+/* Nothing else is said while programs are loaded, which takes long on a slow host. */
+static int tell_load(struct session *ses)
+{
+	const uint64_t find_us = (host_time_ns() - ses->find_begin_ns) / 1000;
+	const uint64_t load_us =
+		list_load_us(find_us, wants_sleeps(ses->opts) ? host_insn_ps() : 0);
+
+	if (load_us > LONG_LOAD_US)
+		log_begin("loading programs may take %" PRIu64 " s", (load_us + 500000) / 1000000);
+	return 0;
+}
+
 static int load_programs(struct session *ses)
 {
 	struct bpfobj_config config = {
@@ -833,7 +855,7 @@ static int forecast(struct session *ses)
 	return 0;
 }
 
-/* What is attached from here on takes longer beside a netfgraph that detaches. */
+/* Attaching takes longer beside a netfgraph that detaches; before that, programs are loaded, which may take as long. */
 static int tell_earlier(struct session *ses)
 {
 	const struct attach_shares shares =
@@ -984,13 +1006,13 @@ void session_drop_privileges(struct session *ses)
 int session_setup(struct session *ses)
 {
 	static int (*const steps[])(struct session * ses) = {
-		open_ready,         setup_read_host, find_command,  setup_find_user, check_memory,
-		open_output,        fork_command,    make_scope,    read_facts,      check_kernel,
-		setup_choose_funcs, choose_points,   read_types,    check_rt,        make_comms,
-		make_gate,          make_sink,       make_pipeline, limit_output,    load_programs,
-		check_windows,      check_time,      check_number,  forecast,        apply_scope,
-		tell_earlier,       measure_cost,    attach,        watch_progs,     make_limits,
-		find_tasks,
+		open_ready,   setup_read_host,    find_command,  setup_find_user, check_memory,
+		open_output,  fork_command,       make_scope,    begin_find,      read_facts,
+		check_kernel, setup_choose_funcs, choose_points, read_types,      check_rt,
+		make_comms,   make_gate,          make_sink,     make_pipeline,   limit_output,
+		tell_earlier, tell_load,          load_programs, check_windows,   check_time,
+		check_number, forecast,           apply_scope,   measure_cost,    attach,
+		watch_progs,  make_limits,        find_tasks,
 	};
 	int err = 0;
 
