@@ -71,7 +71,7 @@ test_delay()
 	netem 'delay 40ms' 'workload uneven 8'
 	answer __sys_recvfrom sh -c "workload uneven 150; $bad"
 	first 'asleep in'
-	likely 'it came late'
+	likely 'what it waited for came late'
 }
 
 test_loss()
@@ -241,7 +241,7 @@ test_rules()
 	answer __sys_sendto sh -c "workload uneven 200; nft -f many; workload uneven 10"
 	nft delete table ip causes
 	first 'running in'
-	likely 'packets came through rules'
+	likely 'packets came through firewall rules'
 }
 
 test_conntrack_full()
@@ -300,7 +300,7 @@ test_bpf()
 	answer __sys_sendto sh -c 'workload uneven 200; /files/tc qdisc add dev lo clsact
 		/files/tc filter add dev lo egress bpf da object-pinned /sys/fs/bpf/slow; workload uneven 8; /files/tc qdisc del dev lo clsact'
 	rm /sys/fs/bpf/slow
-	first 'running in slow_tc'
+	first 'running in slow_tc \[bpf\]'
 }
 
 # Whoever makes many devices has the lock for changes of devices all the time.

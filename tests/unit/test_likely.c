@@ -152,7 +152,7 @@ TEST(what_comes_late_from_outside)
 				   .call_cnt = 8 };
 	struct likely likely[LIKELY_MAX];
 
-	CHECK(strstr(likely_of_symptom(&symptom, &none), "it came late"));
+	CHECK(strstr(likely_of_symptom(&symptom, &none), "what it waited for came late"));
 	CHECK(likely_add(likely, 0, &symptom, &counted) == 1);
 	CHECK(strstr(likely[0].words, "lost"));
 	symptom.is_outside = false;

@@ -208,14 +208,28 @@ static void put_freed(const char *location, const char *reason, uint64_t protoco
 	}
 }
 
+/* Before the figures. */
 TEST(what_was_dropped_is_said_with_its_reason)
 {
 	put_freed("nft_do_chain+0x1/0x2", "NETFILTER_DROP", 2048);
 	check_has(
 		NULL,
-		"\nLikely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP in "
-		"nft_do_chain: in 2 of 2 slow calls, and in 0 of 40 others.\n",
+		"(medians).\nLikely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP "
+		"(by a firewall rule or connection tracking) in nft_do_chain: in 2 of 2 slow calls, and in 0 of 40 others.\nWhat a slow call",
 		true);
+}
+
+/* BPF programs and modules are no functions of the kernel itself. */
+TEST(a_function_has_its_module)
+{
+	const uint64_t at = put_usuals(1000, 40);
+	struct row row = call_row(ROW_LEAF, 1, (at + 20) * US, 40000 * US, "slow_tc");
+
+	put(ROW_ENTRY, 0, at, 0, "f");
+	row.module = text_from("bpf");
+	CHECK(!slowcalls_row(sc, &row));
+	put(ROW_RETURN, 0, at + 50000, 50000, "f");
+	check_has(NULL, "  running in slow_tc [bpf] below f, 1 call instead of none\n", true);
 }
 
 TEST(a_drop_without_protocol_and_reason)

@@ -19,6 +19,19 @@ static void put_name(struct explain *ex, uint32_t name)
 		strbuf_str(ex->out, "?");
 }
 
+/* A function with its module, or as one of a BPF program: "slow_tc [bpf]". */
+static void put_func(struct explain *ex, uint32_t name)
+{
+	const struct text module = slowcalls_module(ex->sc, name);
+
+	put_name(ex, name);
+	if (!module.len)
+		return;
+	strbuf_str(ex->out, " [");
+	clean_add(ex->out, module.ptr, module.len, CLEAN_WORD);
+	strbuf_char(ex->out, ']');
+}
+
 static bool name_is(const struct explain *ex, uint32_t name, const char *word)
 {
 	return text_equal(slowcalls_name(ex->sc, name), text_from(word));
@@ -327,7 +340,7 @@ static void put_cause_name(struct explain *ex, const struct cause *cause)
 
 	strbuf_str(ex->out, is_unknown ? "running or asleep in " : words[key->kind]);
 	if (key->kind != CAUSE_QUEUED && key->kind != CAUSE_PREEMPTED)
-		put_name(ex, key->func);
+		put_func(ex, key->func);
 	put_state(ex, key->state);
 }
 
@@ -399,8 +412,6 @@ static void put_first_line(struct explain *ex)
 		strbuf_str(ex->out, " (medians)");
 	}
 	strbuf_str(ex->out, ".\n");
-	if (ex->groups->cnt == 1)
-		put_rule(ex);
 	if (causes->is_still) {
 		strbuf_printf(ex->out, "During %s ", is_one ? "it" : "the slowest of these");
 		put_still(ex);
@@ -492,7 +503,7 @@ static void put_within(struct explain *ex)
 			      ? 100.0 * (double)causes->within.excess_ns /
 					(double)causes->running_ns
 			      : 100.0);
-	put_name(ex, slowcalls_path(ex->sc, path)->func);
+	put_func(ex, slowcalls_path(ex->sc, path)->func);
 	strbuf_str(ex->out, " with all that it calls");
 	put_calls(ex, path, &causes->within);
 	strbuf_str(ex->out, ".\n");
@@ -642,6 +653,11 @@ static void put_lock(struct explain *ex, const struct cause_key *key)
 	strbuf_char(ex->out, ')');
 }
 
+static bool is_likely_event(const struct explain *ex, const struct cause *cause)
+{
+	return more_often(ex, cause) >= 0.5 && explain_freed(ex, cause) != FREED_PARTS;
+}
+
 /* What happened: to packets and locks in plain words, since that is the cause, and not that the kernel said so. */
 static void put_happened(struct explain *ex, const struct cause *cause)
 {
@@ -649,7 +665,7 @@ static void put_happened(struct explain *ex, const struct cause *cause)
 					     [FREED_PACKET] = " packets were dropped" };
 	const struct cause_key *key = explain_key(ex, cause);
 	const enum explain_freed freed = explain_freed(ex, cause);
-	const bool is_likely = more_often(ex, cause) >= 0.5 && freed != FREED_PARTS;
+	const bool is_likely = is_likely_event(ex, cause);
 
 	if (!freed && !is_lock(ex, key)) {
 		strbuf_str(ex->out, is_likely ? "Likely because of " : "Seen: ");
@@ -682,6 +698,8 @@ static void put_event(struct explain *ex, const struct cause *cause)
 		strbuf_str(ex->out, " reason=");
 		put_name(ex, key->state);
 	}
+	if (name_is(ex, key->state, "NETFILTER_DROP"))
+		strbuf_str(ex->out, " (by a firewall rule or connection tracking)");
 	if (detail->from != SLOWCALLS_NONE) {
 		strbuf_str(ex->out, " in ");
 		put_name(ex, detail->from);
@@ -701,14 +719,16 @@ bool explain_shows_event(const struct explain *ex, size_t i)
 	return cause->sums.seen_cnt && more_often(ex, cause) > 0;
 }
 
-static void put_events(struct explain *ex)
+/* @are_likely: those that are, or else the others. */
+static void put_events(struct explain *ex, bool are_likely)
 {
 	size_t cnt = 0;
 
 	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
 		if (!explain_shows_event(ex, i))
 			continue;
-		put_event(ex, &ex->causes->items[i]);
+		if (is_likely_event(ex, &ex->causes->items[i]) == are_likely)
+			put_event(ex, &ex->causes->items[i]);
 		cnt++;
 	}
 }
@@ -897,10 +917,14 @@ static void put_said(struct explain *ex)
 		explain_choose(ex, i);
 		strbuf_str(ex->out, cnt > 1 ? "\n" : "");
 		put_first_line(ex);
+		/* in plain words before figures with the kernel's names */
+		put_likely(ex);
+		put_events(ex, true);
+		if (cnt == 1)
+			put_rule(ex);
 		put_causes(ex);
 		put_within(ex);
-		put_likely(ex);
-		put_events(ex);
+		put_events(ex, false);
 		put_slowest(ex);
 	}
 	put_unknown(ex);

@@ -162,7 +162,7 @@ static const struct rule {
 	  .in = READS,
 	  .outside = true,
 	  .words =
-		  "it came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
+		  "what it waited for came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "__skb_wait_for_more_packets",
 	  .from = TIMEOUT,
@@ -193,7 +193,8 @@ static const struct rule {
 	  .words = "packets were longer than the MTU, and were sent in fragments" },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "nft_do_chain ipt_do_table ip6t_do_table nf_conntrack_in nf_hook_slow",
-	  .words = "packets came through rules or connection tracking" },
+	  .words =
+		  "packets came through firewall rules (nftables, iptables) or connection tracking" },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "inet_hash_connect __inet_hash_connect inet_csk_get_port udp_lib_get_port",
 	  .least_part = 0.5,
@@ -202,7 +203,7 @@ static const struct rule {
 		  "a free local port had to be searched for: nearly all of ip_local_port_range are taken" },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "tcp_collapse tcp_prune_ofo_queue",
-	  .words = "a receive buffer had to be made room in" },
+	  .words = "room had to be made in a receive buffer" },
 	{ .kind = CAUSE_RUNNING,
 	  .in = "try_to_free_pages try_to_free_mem_cgroup_pages",
 	  .words = NO_MEMORY },
