@@ -71,7 +71,7 @@ test_delay()
 	netem 'delay 40ms' 'workload uneven 8'
 	answer __sys_recvfrom sh -c "workload uneven 150; $bad"
 	first 'asleep in'
-	likely 'what it waited for came late'
+	likely 'the data came late'
 }
 
 test_loss()
@@ -300,7 +300,7 @@ test_bpf()
 	answer __sys_sendto sh -c 'workload uneven 200; /files/tc qdisc add dev lo clsact
 		/files/tc filter add dev lo egress bpf da object-pinned /sys/fs/bpf/slow; workload uneven 8; /files/tc qdisc del dev lo clsact'
 	rm /sys/fs/bpf/slow
-	first 'running in slow_tc \[bpf\]'
+	first 'running in slow_tc \[bpf:[0-9]+\]'
 }
 
 # Whoever makes many devices has the lock for changes of devices all the time.

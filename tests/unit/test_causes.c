@@ -463,6 +463,7 @@ TEST(what_the_waker_did_is_said_in_the_mean)
 	check_said(
 		false, true,
 		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"Likely: the sender was late: for most of that time it slept, ran, or waited for something else.\n"
 		"What a slow call took longer, in the mean:\n"
 		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
 		"from tcp_data_queue; server-9 meanwhile was asleep in hrtimer_nanosleep (state S) 48 %, "

@@ -152,7 +152,7 @@ TEST(what_comes_late_from_outside)
 				   .call_cnt = 8 };
 	struct likely likely[LIKELY_MAX];
 
-	CHECK(strstr(likely_of_symptom(&symptom, &none), "what it waited for came late"));
+	CHECK(strstr(likely_of_symptom(&symptom, &none), "the data came late"));
 	CHECK(likely_add(likely, 0, &symptom, &counted) == 1);
 	CHECK(strstr(likely[0].words, "lost"));
 	symptom.is_outside = false;
@@ -205,11 +205,11 @@ TEST(who_was_busy_meanwhile_waited_for_no_acknowledgement)
 	did.in = text_from(""); /* in short sleeps, which may be any */
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "put off"));
 	did.in = text_from("hrtimer_nanosleep");
-	CHECK_STR(likely_of_symptom(&symptom, &counted), "");
+	CHECK(strstr(likely_of_symptom(&symptom, &counted), "sender was late"));
 	did.kind = CAUSE_WAKER_QUEUED;
-	CHECK_STR(likely_of_symptom(&symptom, &counted), "");
+	CHECK(strstr(likely_of_symptom(&symptom, &counted), "sender was late"));
 	did.kind = CAUSE_WAKER_RAN;
-	CHECK_STR(likely_of_symptom(&symptom, &counted), "");
+	CHECK(strstr(likely_of_symptom(&symptom, &counted), "sender was late"));
 	did.ns = 199 * 1000 * US;
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "put off"));
 }
@@ -239,6 +239,35 @@ TEST(who_waited_for_input_does_not_read_slowly)
 	did.in = text_from("sk_wait_data");
 	did.ns = 200 * 1000 * US;
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "read slowly"));
+}
+
+/* Who sends late because it did something else; where segments were lost, they are the reason. */
+TEST(who_did_something_else_answers_late)
+{
+	const struct netstat none = { .has_net = true };
+	const struct netstat counted = counted_as("TcpRetransSegs", 8);
+	struct did did = { .kind = CAUSE_WAKER_ASLEEP,
+			   .in = text_from("hrtimer_nanosleep"),
+			   .ns = 300 * 1000 * US };
+	struct symptom symptom = { .kind = CAUSE_ASLEEP,
+				   .in = text_from("sk_wait_data"),
+				   .call_cnt = 8,
+				   .slept_ns = 400 * 1000 * US,
+				   .dids = &did,
+				   .did_cnt = 1 };
+	struct likely likely[LIKELY_MAX];
+
+	CHECK(strstr(likely_of_symptom(&symptom, &none), "the sender was late"));
+	CHECK(likely_add(likely, 0, &symptom, &counted) == 1);
+	CHECK(strstr(likely[0].words, "lost"));
+	did.kind = CAUSE_WAKER_QUEUED;
+	CHECK(strstr(likely_of_symptom(&symptom, NULL), "the sender was late"));
+	did.ns = 200 * 1000 * US; /* no more than half of it is known */
+	CHECK_STR(likely_of_symptom(&symptom, &none), "");
+	did.kind = CAUSE_WAKER_ASLEEP;
+	did.ns = 400 * 1000 * US;
+	did.in = text_from("sk_wait_data"); /* it waited itself */
+	CHECK_STR(likely_of_symptom(&symptom, &none), "");
 }
 
 /* Of a receiver in another namespace or on another host, the sender's own counter tells it; what it sends again then is not lost. */

@@ -226,10 +226,10 @@ TEST(a_function_has_its_module)
 	struct row row = call_row(ROW_LEAF, 1, (at + 20) * US, 40000 * US, "slow_tc");
 
 	put(ROW_ENTRY, 0, at, 0, "f");
-	row.module = text_from("bpf");
+	row.module = text_from("bpf:162");
 	CHECK(!slowcalls_row(sc, &row));
 	put(ROW_RETURN, 0, at + 50000, 50000, "f");
-	check_has(NULL, "  running in slow_tc [bpf] below f, 1 call instead of none\n", true);
+	check_has(NULL, "  running in slow_tc [bpf:162] below f, 1 call instead of none\n", true);
 }
 
 TEST(a_drop_without_protocol_and_reason)

@@ -145,6 +145,11 @@ static const struct rule {
 	  .in = WRITES,
 	  .away = true,
 	  .words = "the task that woke it had done something else: a receiver that reads late" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = READS,
+	  .away = true,
+	  .words =
+		  "the sender was late: for most of that time it slept, ran, or waited for something else" },
 	/* what a sender may hold back until then is Nagle's; the longest that Linux puts one off is 200 ms */
 	{ .kind = CAUSE_ASLEEP,
 	  .in = READS,
@@ -162,7 +167,7 @@ static const struct rule {
 	  .in = READS,
 	  .outside = true,
 	  .words =
-		  "what it waited for came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
+		  "the data came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "__skb_wait_for_more_packets",
 	  .from = TIMEOUT,
