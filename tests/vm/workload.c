@@ -57,7 +57,7 @@ static const struct command commands[] = {
 	{ "connects", "N", 1000000, run_connects, "N connects to port $PORT of $TO, or to itself" },
 	{ "hog", "N", 100000, run_hog, "N times 50 ms of CPU at real-time priority" },
 	{ "storm", "MS", 600000, run_storm, "MS milliseconds of timer interrupts on this CPU" },
-	{ "blast", "N", 100000, run_blast, "N times 150 ms of datagrams to port 5000 of loopback" },
+	{ "blast", "N", 100000, run_blast, "N times 25 ms of datagrams to port 5000 of loopback" },
 	{ "fork", "N", 1000, run_fork, "N children with one getsockname each" },
 	{ "threads", "N", 1000, run_threads, "N threads with one getsockname each" },
 	{ "sleepers", "N", 30000, run_sleepers, "N threads in recv, all asleep at once" },

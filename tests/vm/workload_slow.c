@@ -255,7 +255,7 @@ static void send_many(const int ends[2], unsigned int cnt)
  * uneven: the client makes n rounds of a nanosleep() of 1 ms, a sendmmsg() of one message to itself over a UNIX socket and
  * a recv() of it, and one send() and recv() over TCP to a second process, called server, which answers. Every 20th round is
  * slow, by $HOW: "timer" sleeps for 50 ms instead of 1, "many" sends 100 messages to itself ("long" one of 100,000 bytes in
- * each round, so that none is slow by itself), and with others the server
+ * each round, so that none is slow by itself, and at the lowest priority, so that any other task goes before), and with others the server
  * answers 50 ms late: "server" sleeps, "burns" computes, "faults" touches fresh pages, "locked" waits for a lock that another
  * process has, "stopped" is stopped by a signal, "kept" has no CPU, because a task of higher priority has it, "queued" sleeps a
  * while, and then finds its CPU taken by such a task, and by a second one for the last moment, "fsync" writes to $DISK and waits until
@@ -266,6 +266,7 @@ int run_uneven(unsigned long n)
 	struct sockaddr_in addr;
 	int listener = listen_loopback(&addr);
 	pid_t child = new_child();
+	const char *how = getenv("HOW");
 	unsigned long i;
 	int fd, self[2];
 
@@ -273,6 +274,8 @@ int run_uneven(unsigned long n)
 		serve(listener);
 	if (is_late_awake())
 		pin_to(0);
+	if (how && !strcmp(how, "long") && setpriority(PRIO_PROCESS, 0, 19))
+		fail("setpriority");
 	fd = connect_loopback(&addr);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, self))
 		fail("socketpair");
@@ -339,7 +342,7 @@ int run_storm(unsigned long ms)
 	return 0;
 }
 
-/* blast: n times 150 ms of datagrams to port 5000 of loopback, as fast as they go, each after 350 ms; nobody need listen. */
+/* blast: n times 25 ms of datagrams to port 5000 of loopback, as fast as they go, each after 50 ms; nobody need listen. */
 int run_blast(unsigned long n)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5000) };
@@ -348,8 +351,8 @@ int run_blast(unsigned long n)
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	for (unsigned long i = 0; i < n; i++) {
-		sleep_ms(7 * SLOW_MS);
-		for (end = now_ms() + 3 * SLOW_MS; now_ms() < end; cnt++)
+		sleep_ms(SLOW_MS);
+		for (end = now_ms() + SLOW_MS / 2; now_ms() < end; cnt++)
 			sendto(fd, "datagram", 8, 0, (struct sockaddr *)&to, sizeof(to));
 	}
 	close(fd);
