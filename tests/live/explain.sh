@@ -303,7 +303,7 @@ resent()
 # Whose packets, no matter: the client's CPU does the work for them. All else is on the other one. The flood begins with the trace: attaching
 # functions one by one would take minutes beside it. On 6.1 ksoftirqd does all of the work once it has begun, and lets a client
 # go first that often sleeps: this one has the lowest priority. Otherwise stops of an emulated CPU, which look as if calls ran longer,
-# are as long as what the flood takes.
+# are as long as what the flood takes; so its sender has little to do for what the receiver does.
 test_flood()
 {
 	cpus=$(cat /sys/class/net/lo/queues/rx-0/rps_cpus)
