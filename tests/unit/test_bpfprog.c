@@ -20,7 +20,7 @@
 
 /* ---- what the host has loaded ---- */
 
-enum host_prog_kind { TRUSTED, UNTRUSTED, NO_BTF, NOT_JITED, BAD_BTF };
+enum host_prog_kind { TRUSTED, UNTRUSTED, NO_BTF, NOT_JITED, BAD_BTF, OFFLOADED };
 
 struct host_prog {
 	uint32_t id;
@@ -78,7 +78,8 @@ int bpf_obj_get_info_by_fd(int fd, void *out, __u32 *len)
 		recs[i].type_id = i ? 6 : 4;
 	info->id = prog->id;
 	info->type = prog->type;
-	info->jited_prog_len = prog->kind == NOT_JITED ? 0 : 100;
+	info->jited_prog_len = prog->kind == NOT_JITED || prog->kind == OFFLOADED ? 0 : 100;
+	info->ifindex = prog->kind == OFFLOADED ? 2 : 0;
 	info->btf_id = prog->kind == NO_BTF ? 0 : prog->btf_id ? prog->btf_id : prog->id;
 	info->nr_func_info = prog->kind == NO_BTF ? 0 : prog->func_cnt ? prog->func_cnt : 2;
 	info->func_info_rec_size = sizeof(*recs);
@@ -190,6 +191,18 @@ TEST(without_the_right_to_look_there_are_none)
 	begin();
 	CHECK(!progs.cnt);
 	may_not_look = false;
+	end();
+}
+
+/* Of a program in a network device the kernel tells no length of compiled code, either. */
+TEST(a_program_of_a_device_runs_on_no_cpu)
+{
+	begin();
+	load(9, BPF_PROG_TYPE_XDP, "card_xdp", OFFLOADED);
+	CHECK(!bpfprogs_read(&progs, fake.kb) && progs.cnt == 7);
+	CHECK_STR(progs.funcs[6].func.name, "card_xdp");
+	CHECK_STR(progs.funcs[6].reason,
+		  "this BPF program runs on its network device (offload), not on this host's CPUs");
 	end();
 }
 

@@ -215,7 +215,10 @@ static int prog_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_prog_inf
 	char module[32];
 
 	snprintf(module, sizeof(module), BPFPROG_MODULE ":%u", info->id);
-	if (!info->jited_prog_len)
+	if (info->ifindex)
+		reason =
+			"this BPF program runs on its network device (offload), not on this host's CPUs";
+	else if (!info->jited_prog_len)
 		reason = "the kernel interprets this BPF program (net.core.bpf_jit_enable)";
 	else if (!info->btf_id || !info->nr_func_info ||
 		 info->func_info_rec_size < sizeof(struct bpf_func_info))
