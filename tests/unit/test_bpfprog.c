@@ -318,6 +318,20 @@ TEST(kinds_of_programs)
 	CHECK(bpfprog_is_module("bpf:12") && !bpfprog_is_module("bpfilter"));
 }
 
+/* Its main function and its subprograms get a struct bpf_flow_dissector for what they call a packet. */
+TEST(a_flow_dissector_has_no_packet)
+{
+	begin();
+	load(9, BPF_PROG_TYPE_FLOW_DISSECTOR, "my_dissector", TRUSTED);
+	CHECK(!bpfprogs_read(&progs, fake.kb) && progs.cnt == 8);
+	for (size_t i = 6; i < 8; i++) {
+		CHECK(kbtf_shape(fake.kb, &progs.funcs[i].func).arg_kind == NFG_ARG_NONE);
+		CHECK(!kbtf_shape(fake.kb, &progs.funcs[i].func).skb_arg);
+	}
+	CHECK(kbtf_shape(fake.kb, &progs.funcs[1].func).arg_kind == NFG_ARG_SKB);
+	end();
+}
+
 /* Those of LWT are the kernel's own, where its types have them. */
 TEST(results_of_lwt_are_the_kernels)
 {

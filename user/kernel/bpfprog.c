@@ -42,6 +42,7 @@ enum kbtf_owner bpfprog_owner(uint32_t type)
 	case TYPE_NETFILTER:
 		return KBTF_PROG;
 	case BPF_PROG_TYPE_FLOW_DISSECTOR:
+		return KBTF_PROG_FLOW;
 	case BPF_PROG_TYPE_LWT_IN:
 	case BPF_PROG_TYPE_LWT_OUT:
 	case BPF_PROG_TYPE_LWT_XMIT:
@@ -134,6 +135,8 @@ static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
 		     const struct btf *btf, const char *module, int fd)
 {
 	const enum kbtf_owner owner = bpfprog_owner(info->type);
+	const enum kbtf_owner sub_owner =
+		owner == KBTF_PROG_FLOW ? KBTF_SUBPROG_FLOW : KBTF_SUBPROG;
 	const char *at = (const char *)(uintptr_t)info->func_info;
 	int err = 0;
 
@@ -147,7 +150,7 @@ static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
 				  .module = module,
 				  .btf_id = rec->type_id,
 				  .btf_fd = fd,
-				  .owner = (uint8_t)(i ? KBTF_SUBPROG : owner) },
+				  .owner = (uint8_t)(i ? sub_owner : owner) },
 			.prog_id = info->id,
 		};
 

@@ -124,9 +124,12 @@ static bool points_to(const struct btf *btf, uint32_t id, const char *name)
 
 uint8_t kbtf_packet_kind(const struct btf *btf, uint32_t type_id, enum kbtf_owner owner)
 {
+	/* the kernel gives a flow dissector a struct bpf_flow_dissector as its __sk_buff */
+	const bool has_packet = owner != KBTF_PROG_FLOW && owner != KBTF_SUBPROG_FLOW;
+
 	if (points_to(btf, type_id, owner == KBTF_PROG_SOCK ? "bpf_sock" : "sock"))
 		return NFG_ARG_SK;
-	return points_to(btf, type_id, owner == KBTF_KERNEL ? "sk_buff" : "__sk_buff")
+	return has_packet && points_to(btf, type_id, owner == KBTF_KERNEL ? "sk_buff" : "__sk_buff")
 		       ? NFG_ARG_SKB
 		       : NFG_ARG_NONE;
 }

@@ -17,13 +17,15 @@ struct btf_type;
 
 /* Whose function it is; of a BPF program's main function the kind tells what its results mean. */
 enum kbtf_owner {
-	KBTF_KERNEL, /* or a module */
+	KBTF_KERNEL,       /* or a module */
+	KBTF_SUBPROG_FLOW, /* of a flow dissector: a __sk_buff is no packet there */
 	KBTF_SUBPROG,
 	KBTF_PROG,      /* any other program */
 	KBTF_PROG_XDP,  /* results of enum xdp_action */
 	KBTF_PROG_TC,   /* TC_ACT_* */
 	KBTF_PROG_SK,   /* results of enum sk_action */
 	KBTF_PROG_RET,  /* results of enum bpf_ret_code */
+	KBTF_PROG_FLOW, /* the same, of a flow dissector */
 	KBTF_PROG_SOCK, /* its context is a struct sock */
 };
 

@@ -1158,7 +1158,7 @@ int proto_table_add(struct proto_table *table, const struct kbtf *kb, const stru
 	if (type && type->type)
 		err = type_read(table, btf, type->type, &proto.ret);
 	if (type && !err)
-		err = func->owner == KBTF_PROG_RET
+		err = func->owner == KBTF_PROG_RET || func->owner == KBTF_PROG_FLOW
 			      ? ret_code_name(table, kb, &proto.ret)
 			      : results_name(table, (enum kbtf_owner)func->owner, &proto.ret);
 	if (type && !err)
