@@ -29,6 +29,12 @@ struct host_prog {
 	enum host_prog_kind kind;
 	uint32_t btf_id;   /* 0: as id */
 	uint32_t func_cnt; /* 0: two */
+	uint32_t attach_type;
+};
+
+/* What the iterator gives to read. */
+struct held_rec {
+	uint64_t id, ref_cnt, attach_type;
 };
 
 static struct host_prog host[128];
@@ -37,6 +43,7 @@ static bool may_not_look;
 static size_t fd_max = CNT_OF(host); /* no more of its programs can be opened */
 static unsigned int btf_load_cnt;
 static bool has_ret_code;
+static bool has_iterator; /* its types; then the file gives what the host has loaded */
 
 #define FD_BASE 1000 /* no descriptor of this process */
 
@@ -114,13 +121,24 @@ struct btf *btf__load_from_kernel_by_id(__u32 id)
 int bpf_prog_load(enum bpf_prog_type type, const char *name, const char *license,
 		  const struct bpf_insn *insns, size_t cnt, const struct bpf_prog_load_opts *opts)
 {
-	const enum host_prog_kind kind = prog_of(opts->attach_prog_fd)->kind;
-	const unsigned int arg_cnt = kind == TRUSTED ? 1 : 5;
+	unsigned int arg_cnt;
 
 	(void)name;
 	(void)license;
+	if (opts->expected_attach_type == BPF_TRACE_ITER)
+		return dup(0);
+	arg_cnt = prog_of(opts->attach_prog_fd)->kind == TRUSTED ? 1 : 5;
 	CHECK(type == BPF_PROG_TYPE_TRACING && cnt == 3);
 	return insns[0].off <= (int)(8 * arg_cnt) ? dup(0) : -EACCES;
+}
+
+int bpf_link_create(int prog_fd, int target_fd, enum bpf_attach_type type,
+		    const struct bpf_link_create_opts *opts)
+{
+	(void)target_fd;
+	(void)opts;
+	CHECK(type == BPF_TRACE_ITER);
+	return dup(prog_fd);
 }
 
 static void load(uint32_t id, uint32_t type, const char *name, enum host_prog_kind kind)
@@ -129,6 +147,22 @@ static void load(uint32_t id, uint32_t type, const char *name, enum host_prog_ki
 }
 
 static struct bpfprogs progs;
+
+static void add_iterator(void)
+{
+	const int word = btf__add_int(fake.btf, "long", 8, BTF_INT_SIGNED);
+	const int number = btf__find_by_name(fake.btf, "int");
+
+	btf__add_struct(fake.btf, "bpf_prog", 16);
+	btf__add_field(fake.btf, "aux", word, 0, 0);
+	btf__add_field(fake.btf, "type", number, 64, 0);
+	btf__add_field(fake.btf, "expected_attach_type", number, 96, 0);
+	btf__add_struct(fake.btf, "bpf_prog_aux", 24);
+	btf__add_field(fake.btf, "refcnt", word, 0, 0);
+	btf__add_field(fake.btf, "id", number, 64, 0);
+	btf__add_field(fake.btf, "name", word, 128, 0);
+	fake_func("bpf_iter_bpf_prog", FAKE_PLAIN);
+}
 
 static void begin(void)
 {
@@ -147,6 +181,8 @@ static void begin(void)
 		btf__add_enum_value(fake.btf, "BPF_OK", 0);
 		btf__add_enum_value(fake.btf, "BPF_DROP", 2);
 	}
+	if (has_iterator)
+		add_iterator();
 	fake_end();
 	CHECK(!bpfprogs_read(&progs, fake.kb));
 }
@@ -312,7 +348,10 @@ TEST(kinds_of_programs)
 	CHECK(bpfprog_owner(BPF_PROG_TYPE_EXT) == KBTF_KERNEL);
 	CHECK(bpfprog_owner(BPF_PROG_TYPE_STRUCT_OPS) == KBTF_PROG);
 	CHECK(bpfprog_owner(BPF_PROG_TYPE_LWT_OUT) == KBTF_PROG_RET);
-	CHECK(bpfprog_owner(32) == KBTF_PROG); /* netfilter: its verdicts are macros, in no type */
+	CHECK(bpfprog_owner(BPF_PROG_TYPE_SOCKET_FILTER) == KBTF_PROG);
+	CHECK_STR(bpfprog_result(bpfprog_owner(32), 1, &value), "NF_ACCEPT"); /* netfilter */
+	CHECK_STR(bpfprog_result(bpfprog_owner(BPF_PROG_TYPE_CGROUP_SOCKOPT), 0, &value), "deny");
+	CHECK_STR(bpfprog_result(bpfprog_owner(BPF_PROG_TYPE_CGROUP_SOCK), 1, &value), "allow");
 	CHECK_STR(bpfprog_result(bpfprog_owner(BPF_PROG_TYPE_SK_MSG), 1, &value), "SK_PASS");
 	CHECK(value == 1 && !bpfprog_result(KBTF_PROG, 0, &value));
 	CHECK(bpfprog_is_module("bpf:12") && !bpfprog_is_module("bpfilter"));
@@ -330,6 +369,24 @@ TEST(a_flow_dissector_has_no_packet)
 	}
 	CHECK(kbtf_shape(fake.kb, &progs.funcs[1].func).arg_kind == NFG_ARG_SKB);
 	end();
+}
+
+/* Only a parser's result is a length, and the kernel knows which one was loaded as a parser. */
+TEST(a_stream_parser_gives_no_verdict)
+{
+	for (int has = 0; has <= 1; has++) {
+		has_iterator = has;
+		begin();
+		load(9, BPF_PROG_TYPE_SK_SKB, "my_parser", TRUSTED);
+		host[host_cnt - 1].attach_type = BPF_SK_SKB_STREAM_PARSER;
+		load(10, BPF_PROG_TYPE_SK_SKB, "my_verdict", TRUSTED);
+		host[host_cnt - 1].attach_type = BPF_SK_SKB_STREAM_VERDICT;
+		CHECK(!bpfprogs_read(&progs, fake.kb) && progs.cnt == 10);
+		CHECK(progs.funcs[6].func.owner == (has ? KBTF_PROG : KBTF_PROG_SK));
+		CHECK(progs.funcs[8].func.owner == KBTF_PROG_SK);
+		end();
+	}
+	has_iterator = false;
 }
 
 /* Those of LWT are the kernel's own, where its types have them. */
@@ -452,9 +509,26 @@ int attach_leave_out(struct attach *at, const struct bpfobj *obj, struct functab
 	return 0;
 }
 
+/* All programs of the host, each with one reference. */
+static int host_holders(void)
+{
+	int ends[2];
+
+	CHECK(!pipe(ends));
+	for (size_t i = 0; i < host_cnt; i++) {
+		const struct held_rec rec = { .id = host[i].id,
+					      .ref_cnt = 2,
+					      .attach_type = host[i].attach_type };
+
+		CHECK(write(ends[1], &rec, sizeof(rec)) == sizeof(rec));
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
 int bpf_iter_create(int link_fd)
 {
-	return iter_fd;
+	return has_iterator ? host_holders() : iter_fd;
 }
 
 /* A sink has new functions before their first event can come. */
@@ -629,7 +703,7 @@ TEST(room_ends_where_ids_end)
 /* How many references programs 3 and 8 have, and the iterator's. */
 static void holders(uint64_t of_3, uint64_t of_8)
 {
-	const uint64_t recs[] = { 3, of_3 + 1, 8, of_8 + 1 };
+	const struct held_rec recs[] = { { 3, of_3 + 1, 0 }, { 8, of_8 + 1, 0 } };
 	int ends[2];
 
 	CHECK(!pipe(ends) && write(ends[1], recs, sizeof(recs)) == sizeof(recs));

@@ -36,11 +36,13 @@ enum kbtf_owner bpfprog_owner(uint32_t type)
 	case BPF_PROG_TYPE_CGROUP_SKB:
 	case BPF_PROG_TYPE_CGROUP_SOCK_ADDR:
 	case BPF_PROG_TYPE_CGROUP_SOCKOPT:
+		return KBTF_PROG_CGROUP;
 	case BPF_PROG_TYPE_SOCK_OPS:
 	case BPF_PROG_TYPE_SOCKET_FILTER:
 	case BPF_PROG_TYPE_STRUCT_OPS:
-	case TYPE_NETFILTER:
 		return KBTF_PROG;
+	case TYPE_NETFILTER:
+		return KBTF_PROG_NF;
 	case BPF_PROG_TYPE_FLOW_DISSECTOR:
 		return KBTF_PROG_FLOW;
 	case BPF_PROG_TYPE_LWT_IN:
@@ -81,17 +83,23 @@ static const struct result tc_results[] = {
 };
 
 static const struct result sk_results[] = { { 0, "SK_DROP" }, { 1, "SK_PASS" }, { 0, NULL } };
-static const struct result no_results[] = { { 0, NULL } };
+static const struct result nf_results[] = { { 0, "NF_DROP" }, { 1, "NF_ACCEPT" }, { 0, NULL } };
+
+/* The kernel's words, which no type has. A program may set more bits, whose meaning depends on its kind. */
+static const struct result cgroup_results[] = { { 0, "deny" }, { 1, "allow" }, { 0, NULL } };
+
+static const struct result *const all_results[KBTF_OWNER_CNT] = {
+	[KBTF_PROG_XDP] = xdp_results,       [KBTF_PROG_TC] = tc_results,
+	[KBTF_PROG_SK] = sk_results,         [KBTF_PROG_NF] = nf_results,
+	[KBTF_PROG_CGROUP] = cgroup_results, [KBTF_PROG_SOCK] = cgroup_results,
+};
 
 const char *bpfprog_result(enum kbtf_owner owner, size_t i, int *value)
 {
-	const struct result *results = owner == KBTF_PROG_XDP  ? xdp_results
-				       : owner == KBTF_PROG_TC ? tc_results
-				       : owner == KBTF_PROG_SK ? sk_results
-							       : no_results;
-
-	*value = results[i].value;
-	return results[i].name;
+	if (!all_results[owner])
+		return NULL;
+	*value = all_results[owner][i].value;
+	return all_results[owner][i].name;
 }
 
 /* ---- the programs ---- */
@@ -131,10 +139,39 @@ static int refused_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
 	return func.func.name && func.func.module && reason ? prog_func_add(progs, &func) : -ENOMEM;
 }
 
-static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
-		     const struct btf *btf, const char *module, int fd)
+static void note_parser(void *ctx, const struct bpfprog_held *held)
 {
-	const enum kbtf_owner owner = bpfprog_owner(info->type);
+	struct bpfprog_held *wanted = ctx;
+
+	if (held->prog_id == wanted->prog_id)
+		*wanted = *held;
+}
+
+/* Whether an sk_skb program was loaded to be a stream parser. Its type does not tell, nor what the kernel says of it. */
+static bool is_parser(const struct kbtf *kb, uint32_t prog_id)
+{
+	struct bpfprog_held held = { .prog_id = prog_id };
+	const int holders_fd = bpfprog_holders_open(kb);
+
+	if (holders_fd < 0)
+		return false;
+	(void)bpfprog_holders_read(holders_fd, note_parser, &held);
+	close(holders_fd);
+	return held.attach_type == BPF_SK_SKB_STREAM_PARSER;
+}
+
+/* A parser's result is a length, that of other sk_skb programs a verdict. */
+static enum kbtf_owner owner_of(const struct kbtf *kb, const struct bpf_prog_info *info)
+{
+	if (info->type == BPF_PROG_TYPE_SK_SKB && is_parser(kb, info->id))
+		return KBTF_PROG;
+	return bpfprog_owner(info->type);
+}
+
+static int funcs_add(struct bpfprogs *progs, const struct kbtf *kb,
+		     const struct bpf_prog_info *info, const struct kbtf_prog *prog, int fd)
+{
+	const enum kbtf_owner owner = owner_of(kb, info);
 	const enum kbtf_owner sub_owner =
 		owner == KBTF_PROG_FLOW ? KBTF_SUBPROG_FLOW : KBTF_SUBPROG;
 	const char *at = (const char *)(uintptr_t)info->func_info;
@@ -142,12 +179,13 @@ static int funcs_add(struct bpfprogs *progs, const struct bpf_prog_info *info,
 
 	for (uint32_t i = 0; i < info->nr_func_info && !err; i++, at += info->func_info_rec_size) {
 		const struct bpf_func_info *rec = (const void *)at;
-		const struct btf_type *type = btf__type_by_id(btf, rec->type_id);
-		const char *name =
-			type && btf_is_func(type) ? btf__name_by_offset(btf, type->name_off) : NULL;
+		const struct btf_type *type = btf__type_by_id(prog->btf, rec->type_id);
+		const char *name = type && btf_is_func(type)
+					   ? btf__name_by_offset(prog->btf, type->name_off)
+					   : NULL;
 		const struct bpfprog_func func = {
 			.func = { .name = name,
-				  .module = module,
+				  .module = prog->module,
 				  .btf_id = rec->type_id,
 				  .btf_fd = fd,
 				  .owner = (uint8_t)(i ? sub_owner : owner) },
@@ -206,7 +244,7 @@ static int traceable_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_pro
 			 strerror(-err));
 		return refused_add(progs, info, module, keep_name(progs, reason));
 	}
-	err = funcs_add(progs, info, prog.btf, prog.module, fd);
+	err = funcs_add(progs, kb, info, &prog, fd);
 	free(recs);
 	return err;
 }
@@ -355,11 +393,12 @@ const char *bpfprog_refusal(int err)
 struct holder_rec {
 	uint64_t prog_id;
 	uint64_t ref_cnt;
+	uint64_t attach_type;
 };
 
 /* Where the iterator finds it. */
 struct holder_members {
-	struct kbtf_member aux, id, refcnt;
+	struct kbtf_member aux, attach_type, id, refcnt;
 };
 
 #define LOAD(size, dst, src, offset)                            \
@@ -388,7 +427,9 @@ static int holders_load(const struct holder_members *at, uint32_t btf_id)
 	const struct bpf_insn insns[] = {
 		LOAD(BPF_DW, BPF_REG_6, BPF_REG_1, 0), /* ctx->meta */
 		LOAD(BPF_DW, BPF_REG_7, BPF_REG_1, 8), /* ctx->prog */
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_7, .off = 10 },
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_7, .off = 12 },
+		LOAD(BPF_W, BPF_REG_2, BPF_REG_7, at->attach_type.offset),
+		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, attach_type)),
 		LOAD(BPF_DW, BPF_REG_7, BPF_REG_7, at->aux.offset),
 		LOAD(BPF_W, BPF_REG_2, BPF_REG_7, at->id.offset),
 		STORE(BPF_REG_10, BPF_REG_2, rec + (int)offsetof(struct holder_rec, prog_id)),
@@ -417,6 +458,7 @@ int bpfprog_holders_open(const struct kbtf *kb)
 	int prog_fd;
 
 	if (!btf_id || !kbtf_struct_member(kb, "bpf_prog", "aux", &at.aux) ||
+	    !kbtf_struct_member(kb, "bpf_prog", "expected_attach_type", &at.attach_type) ||
 	    !kbtf_struct_member(kb, "bpf_prog_aux", "id", &at.id) ||
 	    !kbtf_struct_member(kb, "bpf_prog_aux", "refcnt", &at.refcnt) || at.refcnt.bytes != 8)
 		return -EOPNOTSUPP;
@@ -428,8 +470,8 @@ int bpfprog_holders_open(const struct kbtf *kb)
 	return link_fd;
 }
 
-int bpfprog_holders_read(int holders_fd,
-			 void (*found)(void *ctx, uint32_t prog_id, uint64_t ref_cnt), void *ctx)
+int bpfprog_holders_read(int holders_fd, void (*found)(void *ctx, const struct bpfprog_held *held),
+			 void *ctx)
 {
 	struct holder_rec recs[256];
 	int fd = bpf_iter_create(holders_fd);
@@ -438,9 +480,15 @@ int bpfprog_holders_read(int holders_fd,
 	if (fd < 0)
 		return fd;
 	while ((len = read(fd, recs, sizeof(recs))) > 0) {
-		for (size_t i = 0; i < (size_t)len / sizeof(*recs); i++)
-			found(ctx, (uint32_t)recs[i].prog_id,
-			      recs[i].ref_cnt - 1); /* the iterator's */
+		for (size_t i = 0; i < (size_t)len / sizeof(*recs); i++) {
+			const struct bpfprog_held held = {
+				.prog_id = (uint32_t)recs[i].prog_id,
+				.attach_type = (uint32_t)recs[i].attach_type,
+				.ref_cnt = recs[i].ref_cnt - 1, /* the iterator's */
+			};
+
+			found(ctx, &held);
+		}
 	}
 	len = len < 0 ? -errno : 0;
 	close(fd);

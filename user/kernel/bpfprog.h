@@ -72,6 +72,13 @@ const char *bpfprog_result(enum kbtf_owner owner, size_t i, int *value);
 
 /* ---- who holds a program ---- */
 
+struct bpfprog_held {
+	uint32_t prog_id;
+	uint32_t
+		attach_type; /* enum bpf_attach_type that it was loaded for; 0: the first, or not given */
+	uint64_t ref_cnt; /* from descriptors, links, maps, and what it is attached to */
+};
+
 /*
  * bpfprog_holders_open - load a program that sees how many references all programs have (5.9).
  *
@@ -83,7 +90,7 @@ int bpfprog_holders_open(const struct kbtf *kb);
  * bpfprog_holders_read - call @found for each program with the number of references to it: from descriptors, links,
  * maps, and what it is attached to. Return: 0 or -errno.
  */
-int bpfprog_holders_read(int holders_fd,
-			 void (*found)(void *ctx, uint32_t prog_id, uint64_t ref_cnt), void *ctx);
+int bpfprog_holders_read(int holders_fd, void (*found)(void *ctx, const struct bpfprog_held *held),
+			 void *ctx);
 
 #endif

@@ -20,13 +20,16 @@ enum kbtf_owner {
 	KBTF_KERNEL,       /* or a module */
 	KBTF_SUBPROG_FLOW, /* of a flow dissector: a __sk_buff is no packet there */
 	KBTF_SUBPROG,
-	KBTF_PROG,      /* any other program */
-	KBTF_PROG_XDP,  /* results of enum xdp_action */
-	KBTF_PROG_TC,   /* TC_ACT_* */
-	KBTF_PROG_SK,   /* results of enum sk_action */
-	KBTF_PROG_RET,  /* results of enum bpf_ret_code */
-	KBTF_PROG_FLOW, /* the same, of a flow dissector */
-	KBTF_PROG_SOCK, /* its context is a struct sock */
+	KBTF_PROG,        /* any other program */
+	KBTF_PROG_XDP,    /* results of enum xdp_action */
+	KBTF_PROG_TC,     /* TC_ACT_* */
+	KBTF_PROG_SK,     /* results of enum sk_action */
+	KBTF_PROG_RET,    /* results of enum bpf_ret_code */
+	KBTF_PROG_FLOW,   /* the same, of a flow dissector */
+	KBTF_PROG_NF,     /* NF_DROP or NF_ACCEPT */
+	KBTF_PROG_CGROUP, /* allows or denies */
+	KBTF_PROG_SOCK,   /* the same, and its context is a struct sock */
+	KBTF_OWNER_CNT,
 };
 
 struct kbtf_func {

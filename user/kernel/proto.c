@@ -1039,7 +1039,7 @@ static int enum_id(struct proto_table *table, const void *key, const struct btf 
 /* Give the result of a BPF program its names, if it has any: its function returns an int. */
 static int results_name(struct proto_table *table, enum kbtf_owner owner, struct proto_type *ret)
 {
-	static const char keys[KBTF_PROG_SOCK + 1]; /* one for each kind */
+	static const char keys[KBTF_OWNER_CNT]; /* one for each kind */
 	const struct proto_enum head = { .key = &keys[owner],
 					 .bytes = sizeof(int),
 					 .is_signed = true };

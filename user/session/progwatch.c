@@ -98,7 +98,7 @@ void progwatch_release(struct progwatch *pw)
 /* ---- programs that only we hold ---- */
 
 /* Note the functions of a program that only our links hold. */
-static void holders_found(void *ctx, uint32_t prog_id, uint64_t ref_cnt)
+static void holders_found(void *ctx, const struct bpfprog_held *held)
 {
 	struct progwatch *pw = ctx;
 	const size_t before_cnt = pw->gone_cnt;
@@ -106,10 +106,10 @@ static void holders_found(void *ctx, uint32_t prog_id, uint64_t ref_cnt)
 	for (size_t i = 0; i < pw->func_cnt; i++) {
 		const struct func *func = &pw->config.functab->funcs[pw->func_ids[i]];
 
-		if (func->prog_id == prog_id && func->is_attached)
+		if (func->prog_id == held->prog_id && func->is_attached)
 			pw->gone_ids[pw->gone_cnt++] = pw->func_ids[i];
 	}
-	if (ref_cnt > (pw->gone_cnt - before_cnt) * pw->link_cnt)
+	if (held->ref_cnt > (pw->gone_cnt - before_cnt) * pw->link_cnt)
 		pw->gone_cnt = before_cnt;
 }
 
