@@ -11,6 +11,7 @@
 #include "fakekernel.h"
 #include "kernel/probe.h"
 #include "kernel/proto.h"
+#include "kernel/release.h"
 #include "options/opts.h"
 #include "report/pipeline.h"
 #include "scratch.h"
@@ -43,6 +44,7 @@ static bool may_not_look;
 static size_t fd_max = CNT_OF(host); /* no more of its programs can be opened */
 static unsigned int btf_load_cnt;
 static bool has_ret_code;
+static bool is_old_kernel;
 static bool has_iterator; /* its types; then the file gives what the host has loaded */
 
 #define FD_BASE 1000 /* no descriptor of this process */
@@ -51,6 +53,11 @@ static const struct host_prog *prog_of(uint32_t fd)
 {
 	CHECK(fd >= FD_BASE && fd - FD_BASE < host_cnt);
 	return &host[fd - FD_BASE];
+}
+
+bool release_has(enum release_fact fact)
+{
+	return fact != RELEASE_VERIFIES_AT_STRUCT_OPS || !is_old_kernel;
 }
 
 int bpf_prog_get_next_id(__u32 id, __u32 *next)
@@ -240,6 +247,22 @@ TEST(a_program_of_a_device_runs_on_no_cpu)
 	CHECK_STR(progs.funcs[6].reason,
 		  "this BPF program runs on its network device (offload), not on this host's CPUs");
 	end();
+}
+
+/* There a probe would be an oops. */
+TEST(a_kernel_that_would_crash_is_not_tried)
+{
+	for (int is_old = 0; is_old <= 1; is_old++) {
+		is_old_kernel = is_old;
+		begin();
+		load(9, BPF_PROG_TYPE_STRUCT_OPS, "my_cong_avoid", UNTRUSTED);
+		CHECK(!bpfprogs_read(&progs, fake.kb) && progs.cnt == (is_old ? 7 : 8));
+		CHECK_STR(progs.funcs[6].func.name, "my_cong_avoid");
+		CHECK(is_old ? strstr(progs.funcs[6].reason, "before 5.18") != NULL
+			     : !progs.funcs[6].reason);
+		end();
+	}
+	is_old_kernel = false;
 }
 
 /* libbpf gives all programs of an object the same types. */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "kernel/probe.h"
+#include "kernel/release.h"
 
 /* Types that older headers lack. */
 #define TYPE_SK_LOOKUP 30 /* BPF_PROG_TYPE_SK_LOOKUP, 5.9 */
@@ -256,7 +257,10 @@ static int prog_add(struct bpfprogs *progs, struct kbtf *kb, struct bpf_prog_inf
 	char module[32];
 
 	snprintf(module, sizeof(module), BPFPROG_MODULE ":%u", info->id);
-	if (info->ifindex)
+	if (info->type == BPF_PROG_TYPE_STRUCT_OPS && !release_has(RELEASE_VERIFIES_AT_STRUCT_OPS))
+		reason =
+			"kernels before 5.18 crash when a tracing program is loaded for a struct_ops program";
+	else if (info->ifindex)
 		reason =
 			"this BPF program runs on its network device (offload), not on this host's CPUs";
 	else if (!info->jited_prog_len)

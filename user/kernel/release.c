@@ -10,6 +10,8 @@ bool release_has(enum release_fact fact)
 	switch (fact) {
 	case RELEASE_CHARGES_MEMCG:
 		return host_kernel_is_since(5, 11, 0);
+	case RELEASE_VERIFIES_AT_STRUCT_OPS:
+		return host_kernel_is_since(5, 18, 0);
 	case RELEASE_TAKES_STACK_ARGS:
 		return arch->stack_args_major &&
 		       host_kernel_is_since(arch->stack_args_major, arch->stack_args_minor, 0);

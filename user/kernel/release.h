@@ -15,6 +15,11 @@ enum release_fact {
 	 */
 	RELEASE_CHARGES_MEMCG,
 	/*
+	 * 5.18, 4a9c7bbe2ed4: the verifier takes a tracing program at a struct_ops program for one itself, and follows
+	 * a NULL pointer. An attempt would be that oops. Wrong: such programs are left out, or the kernel oopses.
+	 */
+	RELEASE_VERIFIES_AT_STRUCT_OPS,
+	/*
 	 * 6.6 on x86-64 (473e3150e30a), 6.17 on arm64 (9014cf56f13d): trampolines take arguments from the stack. An
 	 * attempt must attach one, which costs a grace period. Wrong: functions with more arguments are left out, or
 	 * are refused.
