@@ -65,6 +65,7 @@ UNIT     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/unit/test_*.c))
 FUZZ     := $(patsubst %.c,$(OUTPUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TOOLS    := $(patsubst %.c,$(OUTPUT)/%,$(shell grep -lw '^int main' tests/tools/*.c))
 NETPROGS := $(addprefix $(OUTPUT)/tests/tools/,netprogs.bpf.o untyped.bpf.o extension.bpf.o slow.bpf.o)
+NETKINDS := $(addprefix $(OUTPUT)/tests/tools/,netkinds.bpf.o netfilter.bpf.o congestion.bpf.o)
 helpers   = $(filter-out $(UNIT:=.o) $(FUZZ:=.o) $(TOOLS:=.o),$(call objects,$(wildcard tests/$(1)/*.c)))
 WORKLOAD := $(OUTPUT)/tests/vm/workload
 COMPLETIONS := $(addprefix $(OUTPUT)/completion.,bash zsh fish)
@@ -107,7 +108,12 @@ $(OUTPUT)/tests/tools/netprogs.bpf.o: NETPROGS_FLAGS = -g
 $(OUTPUT)/tests/tools/untyped.bpf.o: NETPROGS_FLAGS = -DUNTYPED
 $(OUTPUT)/tests/tools/extension.bpf.o: NETPROGS_FLAGS = -g -DEXTENSION
 $(OUTPUT)/tests/tools/slow.bpf.o: NETPROGS_FLAGS = -g -DSLOW
+$(OUTPUT)/tests/tools/netfilter.bpf.o: NETPROGS_FLAGS = -DNETFILTER
+$(OUTPUT)/tests/tools/congestion.bpf.o: NETPROGS_FLAGS = -DCONGESTION
+$(NETKINDS): NETPROGS_FLAGS += -g
 $(NETPROGS): tests/tools/netprogs.bpf.c Makefile
+$(NETKINDS): tests/tools/netkinds.bpf.c Makefile
+$(NETPROGS) $(NETKINDS):
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 $(NETPROGS_FLAGS) -Wall -Wextra $(WERROR) \
@@ -199,11 +205,11 @@ fuzz:
 	$(Q)OUTPUT=$(OUTPUT) tests/fuzz/run -s $(or $(FUZZ_SECONDS),60)
 
 .PHONY: test-programs
-test-programs: $(UNIT) $(TOOLS) $(USERCALLS_ALL) $(NETPROGS) $(WORKLOAD) $(FUZZ_LINKS)
+test-programs: $(UNIT) $(TOOLS) $(USERCALLS_ALL) $(NETPROGS) $(NETKINDS) $(WORKLOAD) $(FUZZ_LINKS)
 
 # those that run in guests, and others like them
 .PHONY: test-tools
-test-tools: $(TOOLS) $(USERCALLS_ALL) $(NETPROGS)
+test-tools: $(TOOLS) $(USERCALLS_ALL) $(NETPROGS) $(NETKINDS)
 
 .PHONY: check
 check: all test-programs

@@ -483,4 +483,319 @@ test_many()
 	rm -r $bpffs-many-*
 }
 
-run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes -- tables list appears recorded flight opens many
+# ---- the other kinds: each runs as often as the kernel counts, at its place, with its argument and its result ----
+
+kinds=/sys/fs/bpf/kinds
+
+load_kinds()
+{
+	echo 1 >/proc/sys/kernel/bpf_stats_enabled
+	mkdir -p $box
+	[ ! -e $kinds ] || rm -r $kinds
+	bpftool prog loadall /files/netkinds.bpf.o $kinds pinmaps $kinds || fail 'cannot load the kinds'
+	[ -e $kinds/kind_msg ] || skip 'this bpftool calls programs by their sections, of which some have the same'
+}
+
+# attach_kind KIND...: netkinds, in the cgroup, attaches it, and waits for send_kinds.
+attach_kind()
+{
+	rm -f hold
+	mkfifo hold
+	sh -c "echo \$\$ >$box/cgroup.procs; exec /files/netkinds $sent $*" <hold >said 2>&1 &
+	helper=$!
+	stray="$stray $helper"
+	exec 7>hold
+	wait_for 20 grep -q . said
+	grep -q '^attached$' said || fail "$(cat said)"
+}
+
+has_sent()
+{
+	[ "$(grep -c '^done$' said)" -eq "$1" ]
+}
+
+# Lets netkinds send once, and waits until it has.
+send_kinds()
+{
+	times=$(grep -c '^done$' said)
+	echo >&7
+	wait_for 60 has_sent $((times + 1)) || fail "not sent: $(cat said)"
+}
+
+detach_kind()
+{
+	exec 7>&-
+	wait $helper
+}
+
+# since VERSION KIND: skips the test on older kernels.
+since()
+{
+	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ] || skip "kernels before $1 have no $2"
+}
+
+# begin_kinds NAME... [-- ARGUMENT...]: a trace of all programs; how often these have run is in before.
+begin_kinds()
+{
+	rm -f before
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		echo "$1 $(runs "$1")" >>before
+		shift
+	done
+	[ $# -eq 0 ] || shift
+	begin_trace -T '* [bpf]' --graph-opts args,retval "$@"
+}
+
+# end_kinds: ends it; how often they have run then is in after.
+end_kinds()
+{
+	end_trace
+	while read -r name _; do
+		echo "$name $(runs "$name")"
+	done <before >after
+}
+
+# how_often NAME FILE: what before or after says of it.
+how_often()
+{
+	sed -n "s/^$1 //p" "$2"
+}
+
+# ran_kind LEAST NAME ARGUMENT RESULT [PARENT]: out has each run of it, LEAST or more, with that argument and result, both EREs
+ran_kind()
+{
+	ran=$(($(how_often "$2" after) - $(how_often "$2" before)))
+	[ $ran -ge "$1" ] || fail "the kernel counts $ran runs of $2"
+	expect_count_guarded $ran "  $2 \[bpf:[0-9]+\]\($3=(0x)?[0-9a-f]+\)" out err
+	[ -z "$4" ] || expect_count_guarded $ran "(  |\} /\* )$2 \[bpf:[0-9]+\](\(.*\); /\*)? ret=$4( |$)" out err
+	[ -z "${5-}" ] || below "$5" "$2"
+}
+
+# for_each_cgroup_kind WHAT: attach or detach.
+for_each_cgroup_kind()
+{
+	for kind in ingress sock_create:create connect4:connect sendmsg4:sendmsg getsockopt:getopt setsockopt:setopt sock_ops:sockops; do
+		bpftool cgroup "$1" $box "${kind%:*}" pinned $kinds/kind_${kind#*:} || fail "cannot $1 $kind"
+	done
+}
+
+test_cgroup_kinds()
+{
+	load_kinds
+	attach_kind traffic
+	for_each_cgroup_kind attach
+	begin_kinds kind_ingress kind_create kind_connect kind_sendmsg kind_getopt kind_setopt kind_sockops \
+		-- -T '__cgroup_bpf_run_filter_*' -T __sys_getsockopt -T __sys_setsockopt
+	send_kinds
+	sh -c "echo \$\$ >$box/cgroup.procs; exec workload tcp $sent"
+	end_kinds
+	for_each_cgroup_kind detach
+	detach_kind
+	ran_kind $((3 * sent)) kind_ingress skb '0x1 \[allow\]' __cgroup_bpf_run_filter_skb
+	ran_kind $sent kind_create sk '0x1 \[allow\]' __cgroup_bpf_run_filter_sk
+	ran_kind $((2 * sent + 1)) kind_connect addr '0x[01] \[(allow|deny)\]' __cgroup_bpf_run_filter_sock_addr
+	expect_count_guarded 1 'kind_connect .* ret=0x0 \[deny\]' out err
+	grep -q '^denied$' said || fail 'it does not deny'
+	ran_kind $sent kind_sendmsg addr '0x1 \[allow\]' __cgroup_bpf_run_filter_sock_addr
+	# their hooks have arguments that some kernels do not let a tracing program have
+	ran_kind $sent kind_getopt opt '0x1 \[allow\]' '(__cgroup_bpf_run_filter|__sys)_getsockopt'
+	ran_kind $sent kind_setopt opt '0x1 \[allow\]' '(__cgroup_bpf_run_filter|__sys)_setsockopt'
+	ran_kind $((2 * sent)) kind_sockops ops 0x1 __cgroup_bpf_run_filter_sock_ops
+}
+
+# They get packets as the kernel has them, so a scope finds theirs.
+test_socket_kinds()
+{
+	load_kinds
+	attach_kind filter $kinds
+	begin_kinds kind_filter -- -T 'sk_filter_trim*'
+	send_kinds
+	end_kinds
+	detach_kind
+	ran_kind $((2 * sent)) kind_filter skb 0x[1-9a-f][0-9a-f]* 'sk_filter_trim.*'
+	attach_kind reuseport $kinds
+	begin_kinds kind_reuseport -- -T reuseport_select_sock
+	send_kinds
+	end_kinds
+	detach_kind
+	ran_kind $sent kind_reuseport reuse '0x1 \[SK_PASS\]' reuseport_select_sock
+	attach_kind lookup $kinds
+	begin_kinds kind_lookup -- -T udp_rcv
+	send_kinds
+	end_kinds
+	detach_kind
+	ran_kind $((2 * sent)) kind_lookup lookup '0x1 \[SK_PASS\]' udp_rcv
+}
+
+# A parser's result is a length, and no verdict.
+test_sockmap()
+{
+	load_kinds
+	attach_kind sockmap $kinds
+	begin_kinds kind_msg kind_parser kind_verdict -- -T sk_psock_msg_verdict -T 'sk_psock_strp_*'
+	send_kinds
+	end_kinds
+	detach_kind
+	ran_kind $sent kind_msg msg '0x1 \[SK_PASS\]' sk_psock_msg_verdict
+	ran_kind $sent kind_parser skb '0x8 \*/' sk_psock_strp_parse
+	ran_kind $sent kind_verdict skb '0x1 \[SK_PASS\]' sk_psock_strp_read
+}
+
+test_tcx()
+{
+	since 6.6 tcx
+	make_road
+	load_kinds
+	attach_kind tcx $kinds near0
+	begin_kinds kind_tcx -- -T '__netif_receive_skb*'
+	/tmp/send
+	sleep 1
+	end_kinds
+	detach_kind
+	ran_kind $sent kind_tcx skb '-1 \[TC_ACT_UNSPEC\]' '__netif_receive_skb.*'
+}
+
+test_netfilter()
+{
+	since 6.4 'netfilter programs'
+	make_road
+	attach_kind netfilter /files/netfilter.bpf.o
+	begin_kinds kind_nf -- -T nf_hook_slow
+	/tmp/send
+	/bin/ip netns exec progs ping -c 1 -w 1 -s 900 192.0.2.1 >/dev/null
+	sleep 1
+	end_kinds
+	detach_kind
+	ran_kind $((sent + 1)) kind_nf ctx '0x[01] \[NF_(ACCEPT|DROP)\]' nf_hook_slow
+	expect_count_guarded 1 'kind_nf .* ret=0x0 \[NF_DROP\]' out err
+}
+
+register_congestion()
+{
+	bpftool struct_ops register /files/congestion.bpf.o || fail 'cannot register a congestion control'
+}
+
+unregister_congestion()
+{
+	bpftool struct_ops unregister name kind_ops
+}
+
+# A congestion control: each of its functions is a program.
+test_struct_ops()
+{
+	since 5.18 'tracing programs at struct_ops'
+	load_kinds
+	register_congestion
+	own=$(cat /proc/sys/net/ipv4/tcp_congestion_control)
+	echo nfg_kind >/proc/sys/net/ipv4/tcp_congestion_control || fail 'it is no congestion control'
+	attach_kind traffic
+	begin_kinds kind_avoid -- -T tcp_ack
+	send_kinds
+	end_kinds
+	detach_kind
+	echo "$own" >/proc/sys/net/ipv4/tcp_congestion_control
+	ran_kind $((sent / 2)) kind_avoid ctx '' tcp_ack
+	netfgraph list -T 'kind_* [bpf]' >list
+	expect_line '^kind_ssthresh \[bpf' list
+	unregister_congestion
+}
+
+# The verifier of older kernels would crash.
+test_struct_ops_refused()
+{
+	case $(uname -r) in
+	5.1[0-7].*) ;;
+	*) skip 'this kernel takes tracing programs at struct_ops' ;;
+	esac
+	register_congestion
+	netfgraph list -v -T 'kind_avoid [bpf]' >list 2>err
+	unregister_congestion
+	expect_line '^kind_avoid \[bpf:[0-9]+\]: kernels before 5.18 crash ' list
+}
+
+# Its context is no packet of the kernel's, whatever its type says.
+test_dissector()
+{
+	make_road
+	load_kinds
+	bpftool prog attach pinned $kinds/kind_dissect flow_dissector || fail 'cannot attach a flow dissector'
+	echo 1 >/sys/class/net/near0/queues/rx-0/rps_cpus
+	begin_kinds kind_dissect -- -T '__skb_get_hash*'
+	/tmp/send
+	sleep 1
+	end_kinds
+	bpftool prog detach pinned $kinds/kind_dissect flow_dissector
+	echo 0 >/sys/class/net/near0/queues/rx-0/rps_cpus
+	ran_kind $sent kind_dissect skb '0x0 \[BPF_OK\]' '__skb_get_hash.*'
+	below kind_dissect kind_keys
+}
+
+test_lwt_kinds()
+{
+	make_road
+	load_kinds
+	mac=$(cat /sys/class/net/near0/address)
+	/bin/ip route add table local local 192.0.2.77/32 encap bpf in object-pinned $kinds/kind_lwt_in dev near0 || fail 'no LWT in'
+	/bin/ip netns exec progs /bin/ip neigh replace 192.0.2.77 lladdr "$mac" dev far0
+	/bin/ip route add 192.0.2.99/32 encap bpf xmit object-pinned $kinds/kind_lwt_xmit dev near0 || fail 'no LWT xmit'
+	/bin/ip neigh replace 192.0.2.99 lladdr "$(/bin/ip netns exec progs cat /sys/class/net/far0/address)" dev near0
+	begin_kinds kind_lwt_in kind_lwt_xmit -- -T lwtunnel_input -T lwtunnel_xmit
+	TO=192.0.2.77 /bin/ip netns exec progs workload udp-to $sent
+	TO=192.0.2.99 workload udp-to $sent
+	sleep 1
+	end_kinds
+	/bin/ip route del table local local 192.0.2.77/32
+	/bin/ip route del 192.0.2.99/32
+	ran_kind $sent kind_lwt_in skb '0x0 \[BPF_OK\]' lwtunnel_input
+	ran_kind $sent kind_lwt_xmit skb '0x0 \[BPF_OK\]' lwtunnel_xmit
+}
+
+test_sched_act()
+{
+	[ -x /files/tc ] || skip 'no tc on this machine'
+	make_road
+	load_kinds
+	modprobe sch_ingress && modprobe cls_matchall && modprobe act_bpf || skip 'no actions here'
+	/files/tc qdisc add dev near0 clsact || fail 'no clsact'
+	/files/tc filter add dev near0 ingress matchall action bpf object-pinned $kinds/kind_act || fail 'cannot attach an action'
+	begin_kinds kind_act -- -T tcf_action_exec
+	/tmp/send
+	sleep 1
+	end_kinds
+	ran_kind $sent kind_act skb '0x3 \[TC_ACT_PIPE\]' tcf_action_exec
+}
+
+# The driver of a virtual machine's card runs XDP itself.
+test_xdp_card()
+{
+	make_road
+	modprobe virtio_net
+	connect_cards
+	wait_for 20 ping -c 1 -W 1 10.9.0.2 || fail 'no answer over the wire'
+	bpftool net attach xdpdrv pinned "$(file_of xdp counted_xdp)" dev eth0 || skip 'this card needs more queues for XDP'
+	wait_for 20 ping -c 1 -W 1 10.9.0.2 || fail 'no answer over the wire through XDP'
+	begin_kinds counted_xdp
+	ping -c 5 -i 0.2 -W 5 10.9.0.2 || fail 'no answer over the wire'
+	end_kinds
+	bpftool net detach xdpdrv dev eth0
+	/bin/ip netns del peer
+	ran_kind 5 counted_xdp ctx '0x2 \[XDP_PASS\]'
+	below counted_xdp length_of
+}
+
+# Programs that packets pass below a start function are taken by themselves.
+test_below_starts()
+{
+	make_road
+	attach_tc
+	for start in '-G __netif_receive_skb' '--preset rx'; do
+		begin_trace $start --callee-depth 1 --graph-opts retval
+		/tmp/send
+		sleep 1
+		end_trace
+		expect_count_guarded $sent 'counted_tc \[bpf:[0-9]+\]\(\); /\* ret=0x0 \[TC_ACT_OK\]' out err
+	done
+}
+
+run_tests xdp_generic xdp_native tc cgroup lwt tail_call freplace goes cgroup_kinds socket_kinds sockmap tcx netfilter \
+	struct_ops struct_ops_refused dissector lwt_kinds sched_act xdp_card -- below_starts tables list appears recorded flight opens many
