@@ -82,7 +82,7 @@ _Static_assert(NFG_VALUE_CNT <= 0xff,
 #define NFG_SHOWN_OK    0
 #define NFG_SHOWN_NULL  1 /* a pointer on the way is NULL */
 #define NFG_SHOWN_FAULT 2 /* a pointer on the way is wrong */
-#define NFG_SHOWN_CUT   3 /* a text is longer */
+#define NFG_SHOWN_CUT   3 /* a text is longer; of other members: there is none, so it is not shown */
 #define NFG_SHOWN_BITS  2
 
 /* @tgid: the process, in the initial pid namespace; @nr: the number of its stack + 1; 0: none */

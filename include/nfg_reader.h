@@ -68,7 +68,7 @@
 #define NFG_MAX_ENUM_VALUES 1048576u
 #define NFG_MAX_TID         4194303u
 #define NFG_MAX_ARGS        12u
-#define NFG_MAX_SHOWN       8u
+#define NFG_MAX_SHOWN       12u
 #define NFG_MAX_SHOWN_WORDS 16u
 #define NFG_MAX_ADDR_TEXT   614u
 #define NFG_MAX_FRAMES      48u
@@ -772,7 +772,7 @@ static inline struct nfg_type nfgi_type_at(const unsigned char **at)
 	type.size = *p >> 4;
 	type.enum_place = 0;
 	p++;
-	if (type.kind == 5) {
+	if (type.kind == 5 || type.kind == 15) {
 		type.enum_place = nfgi_at16(p);
 		p += 2;
 	}
@@ -788,7 +788,7 @@ static inline int nfgi_type(struct nfg_reader *r, enum nfg_of of, int is_result)
 
 	if (r->error)
 		return -1;
-	if (kind > (of == NFG_OF_TYPE ? 6 : 14) ||
+	if (kind > (of == NFG_OF_TYPE ? 6 : 15) ||
 	    (size != 1 && size != 2 && size != 4 && size != 8))
 		return nfgi_fail(r, at, "a type is wrong");
 	if ((kind == 0 || kind == 1 || kind == 6) && size != 8)
@@ -797,7 +797,7 @@ static inline int nfgi_type(struct nfg_reader *r, enum nfg_of of, int is_result)
 		return nfgi_fail(r, at, "a function without result has one");
 	if (!is_result && !kind)
 		return nfgi_fail(r, at, "an argument is void");
-	if (kind != 5)
+	if (kind != 5 && kind != 15)
 		return 0;
 	place = nfgi_u16(r);
 	if (r->error)

@@ -45,7 +45,7 @@ MAX_ENUMS = 65535
 MAX_ENUM_VALUES = 1048576
 MAX_TID = 4194303
 MAX_ARGS = 12
-MAX_SHOWN = 8
+MAX_SHOWN = 12
 MAX_SHOWN_WORDS = 16
 MAX_ADDR_TEXT = 614
 MAX_FRAMES = 48
@@ -397,7 +397,7 @@ class Reader:
         at = cur.pos
         byte = cur.u8()
         kind, size = byte & 15, byte >> 4
-        if kind > (6 if of == "TYPE" else 14) or size not in (1, 2, 4, 8):
+        if kind > (6 if of == "TYPE" else 15) or size not in (1, 2, 4, 8):
             raise Error(at, "a type is wrong")
         if kind in (0, 1, 6) and size != 8:
             raise Error(at, "the size of a type is wrong")
@@ -407,7 +407,7 @@ class Reader:
         elif kind == 0:
             raise Error(at, "an argument is void")
         enum = 0
-        if kind == 5:
+        if kind in (5, 15):
             enum = cur.u16()
             if enum > len(types.sizes):
                 raise Error(at, "an enum is unknown")

@@ -243,6 +243,24 @@ test_whole()
 	rm -r /sys/fs/bpf/follow
 }
 
+# The same of a queue whose CPUs count for themselves, which has no backlog to show, and of IPv6: a gateway, and a neighbour.
+rules_of_queue()
+{
+	$near /files/tc qdisc replace dev n1 root pfifo_fast || fail 'no queue'
+	/bin/ip -n near addr add fd01::2/64 dev n1 nodad
+	/bin/ip -n near -6 route replace default via fd01::1
+	for address in fd01::1 fd01::5; do
+		/bin/ip -n near neigh replace $address lladdr 02:00:00:00:00:01 dev n1
+	done
+	expect 0 fast netfgraph -T ip6_output -T sch_direct_xmit -T __qdisc_run --show rules -o fast -- \
+		sh -c "TO=fd09::9 $near workload udp-to 3; TO=fd01::5 $near workload udp-to 2" 2>err
+	cat fast
+	expect_line ' (sch_direct_xmit|__qdisc_run)\(qdisc_kind=pfifo_fast, qdisc_dev=n1\)' fast
+	expect_no_line 'pfifo_fast.*qdisc_(packets|bytes)' fast
+	expect_count 3 ' ip6_output\(route_dev=n1, route_gateway6=fd01::1\)' fast
+	expect_count 2 ' ip6_output\(route_dev=n1\)' fast
+}
+
 # What decides on the way of three datagrams (--show rules): the route, the hooks, the rule, the translation, a neighbour, a queue.
 test_rules()
 {
@@ -262,8 +280,11 @@ test_rules()
 	expect_line ' nf_hook_slow\(nf_family=IPV4, nf_hook=0, nf_in=br0, nf_out=\(null\)\)' out
 	expect_count '[3-9]' ' __qdisc_run\(qdisc_kind=pfifo, qdisc_dev=n1, qdisc_packets=[01], qdisc_bytes=[0-9]+\)' out
 	expect_line ' neigh_resolve_output\(neigh_state=[a-z]+, neigh_dev=[a-z0-9]+\)' out
+	rules_of_queue
 	[ -e /sys/kernel/btf/nf_tables ] || return 0 # no types of modules
-	expect_count 1 ' nft_do_chain( \[nf_tables\])?\(nf_table=follow, nf_chain=in\)' out
+	expect_count 1 ' nft_do_chain( \[nf_tables\])?\(nf_table=follow, nf_chain=in, ct_info=NEW(, ct_status=0x0)?\)' out
+	expect_count 1 ' __nf_conntrack_confirm.*\(ct_info=NEW, ct_status=DST_NAT[A-Z_+]*, ct_proto=UDP, ct_src' out
+	expect_line ' nf_hook_slow\(nf_family=IPV4, nf_hook=[1-4], .*, ct_info=NEW(, ct_status=[A-Z_+]*DST_NAT[A-Z_+]*)?\)' out
 	expect_count 1 ' nft_do_chain.*(ret=|= )0x1 \[NF_ACCEPT\]' out
 	expect_count 1 ' __nf_conntrack_confirm.*ct_proto=UDP, ct_src=10\.1\.0\.2, ct_dst=10\.9\.9\.9, ct_dport=5000, ct_reply_src=10\.2\.0\.2, ct_reply_sport=7000, ct_reply_dst=10\.1\.0\.2, ct_reply_dport=[0-9]+\)' out
 	nft -f - <<-RULES || fail 'nft does not take the rules'
@@ -279,7 +300,7 @@ test_rules()
 	expect 0 drops netfgraph -T nft_do_chain --show rules --filter 'retval == NF_DROP || retval == NF_DROP_REASON' \
 		--graph-opts retval -o out sh -c 'eval "$RUN"; sleep 2' 2>err
 	nft delete table ip dropping
-	expect_count 3 ' nft_do_chain( \[nf_tables\])?\(nf_table=dropping, nf_chain=forw\); /\* (ret=|= )0x[02a-f0-9]+ \[NF_DROP(_REASON)?\] \*/$' out
+	expect_count 3 ' nft_do_chain( \[nf_tables\])?\(nf_table=dropping, nf_chain=forw, ct_info=NEW(, ct_status=[A-Z_+]*DST_NAT[A-Z_+]*)?\); /\* (ret=|= )0x[02a-f0-9]+ \[NF_DROP(_REASON)?\] \*/$' out
 }
 
 # Functions that see a packet after its end, and its copies before they are filled in, give no numbers.

@@ -72,7 +72,7 @@ def enum(size, signed, values):
 
 def a_type(kind, size, place=0):
     """place: that of an enum, plus 1; 0 if it is not known."""
-    return pack("B", kind | size << 4) + (pack("H", place) if kind == 5 else b"")
+    return pack("B", kind | size << 4) + (pack("H", place) if kind in (5, 15) else b"")
 
 
 def function(result, args):
@@ -281,6 +281,7 @@ class Recording:
             kinds.append(0)
         if of != "TYPE":
             kinds += [7, 8, 9, 10, 11, 12, 13] + ([14] if self.minor >= 10 else [])
+            kinds += [15] if self.minor >= 13 else []
         kind = rng.choice(kinds)
         size = rng.choice((1, 2, 4, 8))
         if kind in (0, 1, 6, 11, 12, 13, 14):
@@ -290,7 +291,7 @@ class Recording:
         if kind == 10:
             size = 4
         place = 0
-        if kind == 5 and self.enums[of] and rng.random() < 0.8:
+        if kind in (5, 15) and self.enums[of] and rng.random() < 0.8:
             place = rng.randint(1, len(self.enums[of]))
             size = self.enums[of][place - 1]
         return kind, a_type(kind, size, place)
@@ -303,7 +304,7 @@ class Recording:
         bodies = []
         words = []
         for _ in range(count):
-            most = {"TYPE": 12, "SHOW": 8, "FLDS": 12}[of]
+            most = {"TYPE": 12, "SHOW": 12 if self.minor >= 13 else 8, "FLDS": 12}[of]
             args = []
             used = 0
             for _ in range(rng.choice((0, 1, 2, 3, most))):

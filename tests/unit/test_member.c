@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "kernel/member.h"
 #include "machine.h"
+#include "showing.h"
 
 struct dev {
 	int ifindex;
@@ -649,56 +650,12 @@ static const uint64_t call_ctx[14] = {
 	(uintptr_t)&skb
 };
 
-/* What the function shows of @list: "skb.len=1500 ..."; its states are in *states. */
+/* What the function shows of @list, as showing() has it; no other function shows anything. */
 static const char *shown_of(const char *name, const char *list, const uint64_t *ctx,
 			    uint64_t *states)
 {
-	const struct kbtf_func *func = kbtf_next(fake.kb, name, NULL);
-
-	static struct bpf_insn insns[SHOWN_INSN_MAX];
-	static char text[500];
-	uint64_t words[1 + NFG_SHOWN_WORDS] = { 0 };
-	struct value values[SHOWN_MEMBER_MAX];
-	const struct proto_style style = { 0 };
-	struct proto_table *types = NULL;
-	struct shown *shown = NULL;
-	struct proto_texts texts;
-	uint32_t cnt;
-	int len = 0;
-
 	in_case("%s", list);
-	CHECK(func && !shown_parse(&shown, list, "--show") && !proto_table_new(&types));
-	CHECK(!shown_resolve(shown, types, fake.kb, func, 0));
-	CHECK(!shown_resolve(shown, types, fake.kb, &funcs[1], 1));
-	CHECK(!shown_unfound(shown) && !shown_word_cnt(shown, 1));
-	for (int is_direct = 0; is_direct < 2; is_direct++) {
-		uint64_t before[1 + NFG_SHOWN_WORDS];
-
-		memcpy(before, words, sizeof(words));
-		cnt = shown_code(shown, 0, is_direct, insns);
-		CHECK(cnt <= SHOWN_INSN_MAX);
-		check_reached(insns, cnt);
-		run_shown(insns, cnt, ctx, words, shown_word_cnt(shown, 0));
-		CHECK(!is_direct || !memcmp(before, words, 8 * shown_word_cnt(shown, 0)));
-	}
-	*states = words[0];
-	cnt = proto_fields(types, 0, words + 1, shown_word_cnt(shown, 0) - 1, &style, NULL, NULL,
-			   &texts, values);
-	for (uint32_t i = 0; i < cnt; i++) {
-		const struct value *value = &values[i];
-
-		len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%.*s=", i ? " " : "",
-				(int)value->name.len, value->name.ptr);
-		if (value->form == FORM_TEXT)
-			len += snprintf(text + len, sizeof(text) - (size_t)len, "%.*s",
-					(int)value->text.len, value->text.ptr);
-		else
-			len += snprintf(text + len, sizeof(text) - (size_t)len, "%lld",
-					(long long)value->number);
-	}
-	proto_table_free(types);
-	shown_free(shown);
-	return text;
+	return showing(fake.kb, name, list, &funcs[1], ctx, states);
 }
 
 static const char *shown_text(const char *list, const uint64_t *ctx, uint64_t *states)

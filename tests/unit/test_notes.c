@@ -438,6 +438,10 @@ TEST(members_follow_the_arguments)
 		   "skb.len=(fault), skb.dev.name=(null), sk.sk_daddr=(null), "
 		   "sk.alias=a_b_ _sixteen 16...",
 		   "");
+	/* a number that means nothing here */
+	call.shown[0] = NFG_SHOWN_CUT;
+	row.entry_values = values_put(values, &call);
+	check_fill(&row, "skb.dev.name=eth0, sk.sk_daddr=10.0.0.1, sk.alias=a_b_ _sixteen 16", "");
 	/* a function without members */
 	row.func_id = F_SKB;
 	row.entry_values = values_put(values, &call);

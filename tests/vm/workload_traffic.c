@@ -470,23 +470,26 @@ int run_flood(unsigned long n)
 /* udp-to: one task, n sendto() of $BYTES, or 8, to port $PORT, or 5000, of the address in $TO, a millisecond apart; nobody need listen. */
 int run_udp_to(unsigned long n)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(5000) };
+	struct sockaddr_storage to;
 	const char *address = getenv("TO");
 	const char *port = getenv("PORT");
 	const char *bytes = getenv("BYTES");
 	const ssize_t len = bytes ? atoi(bytes) : 8;
 	static const char data[1400] = "datagram";
-	int fd = new_socket(AF_INET, SOCK_DGRAM);
+	const int family = address && strchr(address, ':') ? AF_INET6 : AF_INET;
+	const socklen_t to_len = local(&to, family, (in_port_t)(port ? atoi(port) : 5000));
+	int fd = new_socket(family, SOCK_DGRAM);
 	unsigned long i;
 
 	if (len < 0 || len > (ssize_t)sizeof(data))
 		fail_msg("BYTES is more than a datagram here has");
-	if (!address || inet_pton(AF_INET, address, &to.sin_addr) != 1)
-		fail_msg("TO is no IPv4 address");
-	if (port)
-		to.sin_port = htons((uint16_t)atoi(port));
+	if (!address ||
+	    inet_pton(family, address,
+		      family == AF_INET6 ? (void *)&((struct sockaddr_in6 *)&to)->sin6_addr
+					 : (void *)&((struct sockaddr_in *)&to)->sin_addr) != 1)
+		fail_msg("TO is no address");
 	for (i = 0; i < n; i++) {
-		if (sendto(fd, data, (size_t)len, 0, (struct sockaddr *)&to, sizeof(to)) != len)
+		if (sendto(fd, data, (size_t)len, 0, (struct sockaddr *)&to, to_len) != len)
 			fail("sendto");
 		usleep(1000);
 	}

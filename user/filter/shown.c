@@ -241,7 +241,8 @@ static const char *list_of(struct text member, bool is_fact)
 		{ "sk_protocol", "ipproto", false }, { "nud_state", "nud", false },
 		{ "sa_family", "family", false },    { "ss_family", "family", false },
 		{ "pf", "nfproto", true },           { "protonum", "layer4", true },
-		{ "rt_gw_family", "family", true },
+		{ "rt_gw_family", "family", true },  { "status", "ctstatus", true },
+		{ "state", "cttcp", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -349,63 +350,116 @@ static int read_add(struct shown *shown, const struct shown_read *read)
 	return 0;
 }
 
-/* What a connection began with, and what replies have: they differ where addresses are translated. */
-#define CONNECTION(func, root, begin)                                                    \
-	{ func, root, begin ".tuplehash[0].tuple.dst.protonum", "ct_proto" },            \
-		{ func, root, begin ".tuplehash[0].tuple.src.u3", "ct_src" },            \
-		{ func, root, begin ".tuplehash[0].tuple.dst.u3", "ct_dst" },            \
-		{ func, root, begin ".tuplehash[0].tuple.dst.u.all", "ct_dport" },       \
-		{ func, root, begin ".tuplehash[1].tuple.src.u3", "ct_reply_src" },      \
-		{ func, root, begin ".tuplehash[1].tuple.src.u.all", "ct_reply_sport" }, \
-		{ func, root, begin ".tuplehash[1].tuple.dst.u3", "ct_reply_dst" },      \
-	{                                                                                \
-		func, root, begin ".tuplehash[1].tuple.dst.u.all", "ct_reply_dport"      \
-	}
-
-#define ROUTE(func, root, begin, rtable)                                        \
-	{ func, root, begin ".dev.name", "route_dev" },                         \
-		{ func, root, rtable ".rt_gw_family", "route_gateway_family" }, \
-	{                                                                       \
-		func, root, rtable ".rt_gw4", "route_gateway"                   \
-	}
-
 /* What words stand for. A function has the members of its own types. */
 struct fact {
 	const char *func; /* of this function alone; NULL: of all */
 	const char *
 		root; /* with func, the name of the argument; else the struct to which one points */
+	const char *begin; /* of the path, and of that of the condition */
 	const char *path;
 	const char *label;
+	enum {
+		ALWAYS,
+		OPTIONAL,
+		IF_TRACKED,
+		IF_TCP,
+		IF_COUNTED,
+		IF_GATEWAY,
+		IF_IPV4,
+		IF_IPV6
+	} only;
 };
 
+/* The first and all behind it are optional. */
+static const struct {
+	const char *path; /* after a fact's begin; NULL: just no pointer on the way may be NULL */
+	struct shown_condition is;
+} conditions[] = {
+	[OPTIONAL] = { NULL, { 0 } },
+	[IF_TRACKED] = { "._nfct", { .value = 0, .is_not = true } },
+	[IF_TCP] = { ".tuplehash[0].tuple.dst.protonum", { .value = 6 } },
+	/* TCQ_F_CPUSTATS: each CPU counts for itself */
+	[IF_COUNTED] = { ".flags", { .mask = 0x20, .value = 0 } },
+	[IF_GATEWAY] = { ".rt6i_flags", { .mask = 2, .value = 2 } }, /* RTF_GATEWAY */
+	/* the gateways of both families are in one place */
+	[IF_IPV4] = { ".rt_gw_family", { .value = 10, .is_not = true } },
+	[IF_IPV6] = { ".rt_gw_family", { .value = 10 } },
+};
+
+/* What a connection began with, and what replies have: they differ where addresses are translated. */
+#define CONNECTION(func, root, begin)                                                             \
+	{ func, root, begin, ".status", "ct_status", ALWAYS },                                    \
+		{ func, root, begin, ".tuplehash[0].tuple.dst.protonum", "ct_proto", ALWAYS },    \
+		{ func, root, begin, ".proto.tcp.state", "ct_tcp_state", IF_TCP },                \
+		{ func, root, begin, ".tuplehash[0].tuple.src.u3", "ct_src", ALWAYS },            \
+		{ func, root, begin, ".tuplehash[0].tuple.dst.u3", "ct_dst", ALWAYS },            \
+		{ func, root, begin, ".tuplehash[0].tuple.dst.u.all", "ct_dport", ALWAYS },       \
+		{ func, root, begin, ".tuplehash[1].tuple.src.u3", "ct_reply_src", ALWAYS },      \
+		{ func, root, begin, ".tuplehash[1].tuple.src.u.all", "ct_reply_sport", ALWAYS }, \
+		{ func, root, begin, ".tuplehash[1].tuple.dst.u3", "ct_reply_dst", ALWAYS },      \
+	{                                                                                         \
+		func, root, begin, ".tuplehash[1].tuple.dst.u.all", "ct_reply_dport", ALWAYS      \
+	}
+
+/* What is known of the packet's connection. */
+#define TRACKED(func, root, begin)                                                   \
+	{ func, root, begin, "._nfct", "ct_info", IF_TRACKED },                      \
+	{                                                                            \
+		func, root, begin "._nfct:nf_conn", ".status", "ct_status", OPTIONAL \
+	}
+
+#define ROUTE(func, root, begin, rtable)                                                 \
+	{ func, root, begin, ".dev.name", "route_dev", ALWAYS },                         \
+		{ func, root, rtable, ".rt_gw_family", "route_gateway_family", ALWAYS }, \
+		{ func, root, rtable, ".rt_gw4", "route_gateway", IF_IPV4 },             \
+	{                                                                                \
+		func, root, rtable, ".rt_gw6", "route_gateway6", IF_IPV6                 \
+	}
+
+#define ROUTE6(func, root, begin, rt6_info)                                         \
+	{ func, root, begin, ".dev.name", "route_dev", ALWAYS },                    \
+	{                                                                           \
+		func, root, rt6_info, ".rt6i_gateway", "route_gateway6", IF_GATEWAY \
+	}
+
+#define DST(type) "._skb_refdst:" type
+
 static const struct fact stamp_facts[] = {
-	{ NULL, "sk_buff", ".tstamp", SHOWN_STAMP },
-	{ NULL, "sk_buff", ".shinfo.hwtstamps.hwtstamp", SHOWN_CARD_STAMP },
+	{ NULL, "sk_buff", "", ".tstamp", SHOWN_STAMP, ALWAYS },
+	{ NULL, "sk_buff", "", ".shinfo.hwtstamps.hwtstamp", SHOWN_CARD_STAMP, ALWAYS },
 };
 
 static const struct fact rule_facts[] = {
-	{ "nft_do_chain", "priv", ":nft_chain.table.name", "nf_table" },
-	{ "nft_do_chain", "priv", ":nft_chain.name", "nf_chain" },
-	{ "ipt_do_table", "priv", ":xt_table.name", "nf_table" },
-	{ "ip6t_do_table", "priv", ":xt_table.name", "nf_table" },
-	{ NULL, "xt_table", ".name", "nf_table" }, /* of the same functions before 5.16 */
-	{ NULL, "nf_hook_state", ".pf", "nf_family" },
-	{ NULL, "nf_hook_state", ".hook", "nf_hook" },
-	{ NULL, "nf_hook_state", ".in.name", "nf_in" },
-	{ NULL, "nf_hook_state", ".out.name", "nf_out" },
+	{ "nft_do_chain", "priv", "", ":nft_chain.table.name", "nf_table", ALWAYS },
+	{ "nft_do_chain", "priv", "", ":nft_chain.name", "nf_chain", ALWAYS },
+	TRACKED("nft_do_chain", "pkt", ".skb"),
+	{ "ipt_do_table", "priv", "", ":xt_table.name", "nf_table", ALWAYS },
+	{ "ip6t_do_table", "priv", "", ":xt_table.name", "nf_table", ALWAYS },
+	/* of the same functions before 5.16 */
+	{ NULL, "xt_table", "", ".name", "nf_table", ALWAYS },
+	TRACKED("ipt_do_table", "skb", ""),
+	TRACKED("ip6t_do_table", "skb", ""),
+	{ NULL, "nf_hook_state", "", ".pf", "nf_family", ALWAYS },
+	{ NULL, "nf_hook_state", "", ".hook", "nf_hook", ALWAYS },
+	{ NULL, "nf_hook_state", "", ".in.name", "nf_in", ALWAYS },
+	{ NULL, "nf_hook_state", "", ".out.name", "nf_out", ALWAYS },
+	TRACKED("nf_hook_slow", "skb", ""),
 	CONNECTION(NULL, "nf_conn", ""),
 	/* a new connection leaves with its addresses translated */
+	{ "__nf_conntrack_confirm", "skb", "", "._nfct", "ct_info", IF_TRACKED },
 	CONNECTION("__nf_conntrack_confirm", "skb", "._nfct:nf_conn"),
-	ROUTE("ip_output", "skb", "._skb_refdst:dst_entry", "._skb_refdst:rtable"),
-	ROUTE("ip_finish_output2", "skb", "._skb_refdst:dst_entry", "._skb_refdst:rtable"),
-	{ "ip6_finish_output2", "skb", "._skb_refdst:dst_entry.dev.name", "route_dev" },
+	ROUTE("ip_output", "skb", DST("dst_entry"), DST("rtable")),
+	ROUTE("ip_finish_output2", "skb", DST("dst_entry"), DST("rtable")),
+	ROUTE6("ip6_output", "skb", DST("dst_entry"), DST("rt6_info")),
+	ROUTE6("ip6_finish_output2", "skb", DST("dst_entry"), DST("rt6_info")),
 	ROUTE(NULL, "rtable", ".dst", ""),
-	{ NULL, "Qdisc", ".ops.id", "qdisc_kind" },
-	{ NULL, "Qdisc", ".dev_queue.dev.name", "qdisc_dev" },
-	{ NULL, "Qdisc", ".q.qlen", "qdisc_packets" },
-	{ NULL, "Qdisc", ".qstats.backlog", "qdisc_bytes" },
-	{ NULL, "neighbour", ".nud_state", "neigh_state" },
-	{ NULL, "neighbour", ".dev.name", "neigh_dev" },
+	ROUTE6(NULL, "rt6_info", ".dst", ""),
+	{ NULL, "Qdisc", "", ".ops.id", "qdisc_kind", ALWAYS },
+	{ NULL, "Qdisc", "", ".dev_queue.dev.name", "qdisc_dev", ALWAYS },
+	{ NULL, "Qdisc", "", ".q.qlen", "qdisc_packets", IF_COUNTED },
+	{ NULL, "Qdisc", "", ".qstats.backlog", "qdisc_bytes", IF_COUNTED },
+	{ NULL, "neighbour", "", ".nud_state", "neigh_state", ALWAYS },
+	{ NULL, "neighbour", "", ".dev.name", "neigh_dev", ALWAYS },
 };
 
 static const struct {
@@ -442,18 +496,99 @@ static uint32_t fact_arg(const struct fact *fact, const struct btf *btf,
 			  : struct_arg(btf, func_type, fact->root);
 }
 
+/* The place of the function's first read; read_cnt: it has none. */
+static size_t first_read(const struct shown *shown, uint32_t func_id)
+{
+	return VEC_BISECT(i, shown->read_cnt, shown->reads[i].func_id < func_id);
+}
+
+/* Whether both are behind the same pointer, which is then read once. */
+static bool shares_pointer(const struct shown_read *a, const struct shown_read *b)
+{
+	const struct member *m = &a->member;
+	const struct member *n = &b->member;
+
+	return a->is_fact && b->is_fact && a->func_id == b->func_id && a->arg_idx == b->arg_idx &&
+	       a->kind != PROTO_CHARS && b->kind != PROTO_CHARS && m->step_cnt == n->step_cnt &&
+	       m->bits_at == n->bits_at && !m->sum_at && !n->sum_at &&
+	       !memcmp(m->offsets, n->offsets, (m->step_cnt - 1u) * sizeof(m->offsets[0]));
+}
+
+/* The ways through the code of the function's members so far. */
+static uint32_t way_cnt(const struct shown *shown, uint32_t func_id)
+{
+	uint32_t cnt = 0;
+
+	for (size_t i = first_read(shown, func_id);
+	     i < shown->read_cnt && shown->reads[i].func_id == func_id; i++) {
+		cnt += !i || !shares_pointer(&shown->reads[i - 1], &shown->reads[i]);
+		cnt += shown->reads[i].only.bytes != 0;
+	}
+	return cnt;
+}
+
+/* Find the condition of the fact, which is beside its member. Return: whether it is there. */
+static bool condition_resolve(const struct fact *fact, const struct btf *btf, uint32_t type_id,
+			      struct shown_read *read)
+{
+	struct shown_read other = { .is_fact = true,
+				    .func_id = read->func_id,
+				    .arg_idx = read->arg_idx };
+	char path[SHOWN_TEXT_MAX];
+	char why[MEMBER_WHY];
+
+	read->is_optional = fact->only != ALWAYS;
+	if (!conditions[fact->only].path)
+		return true;
+	snprintf(path, sizeof(path), "%s%s", fact->begin, conditions[fact->only].path);
+	if (!member_resolve(&other.member, btf, type_id, text_from(path), 0, false, why) ||
+	    !shares_pointer(read, &other))
+		return false;
+	read->only = conditions[fact->only].is;
+	read->only.offset = other.member.offsets[other.member.step_cnt - 1];
+	read->only.bytes = other.member.bytes;
+	return other.member.bytes && !other.member.bit_cnt;
+}
+
+/* The low bits of the number that has the address of a connection: enum ip_conntrack_info. */
+static int connection_info(struct proto_table *types, struct shown_read *read,
+			   struct proto_type *type)
+{
+	read->member.bit_cnt = 3;
+	read->kind = PROTO_ENUM;
+	return tracepoint_named(types, "ctinfo", type);
+}
+
+/* Return: 0, 1: the function has it not, or -errno. */
+static int fact_find(const struct fact *fact, struct proto_table *types, const struct btf *btf,
+		     const struct btf_type *func_type, struct shown_read *read,
+		     struct proto_type *type)
+{
+	const uint32_t idx = fact_arg(fact, btf, func_type);
+	char path[SHOWN_TEXT_MAX];
+	struct shown_name name = { .text = { path, 0 } };
+	int err;
+
+	name.text.len = (size_t)snprintf(path, sizeof(path), "%s%s", fact->begin, fact->path);
+	name.path = name.text;
+	err = name_resolve(&name, idx, types, btf, func_type, read, type);
+	if (err)
+		return err;
+	if (!condition_resolve(fact, btf, btf_params(func_type)[idx].type, read))
+		return 1;
+	return fact->only == IF_TRACKED ? connection_info(types, read, type) : 0;
+}
+
 /* Add the fact to the function's members, if it has it (@is_found) and there is room. Return: 0, 1: it has not, or -errno. */
 static int fact_resolve(struct shown *shown, const struct fact *fact, struct proto_table *types,
 			const struct btf *btf, const struct btf_type *func_type, uint32_t func_id,
 			struct proto *proto, bool *is_found)
 {
-	const struct text path = text_from(fact->path);
-	struct shown_name name = { .text = path, .path = path };
-	struct shown_read read = { .func_id = func_id };
+	struct shown_read read = { .func_id = func_id, .is_fact = true };
 	struct proto_arg arg;
 	uint32_t word_cnt = 0;
-	int err = name_resolve(&name, fact_arg(fact, btf, func_type), types, btf, func_type, &read,
-			       &arg.type);
+	uint32_t ways = way_cnt(shown, func_id);
+	int err = fact_find(fact, types, btf, func_type, &read, &arg.type);
 
 	if (err)
 		return err;
@@ -464,8 +599,10 @@ static int fact_resolve(struct shown *shown, const struct fact *fact, struct pro
 			return 1;
 	}
 	/* before 6.2 the verifier walks each way through all members: their number is limited */
+	ways += (!ways || !shares_pointer(&shown->reads[shown->read_cnt - 1], &read)) +
+		(read.only.bytes != 0);
 	if (word_cnt + proto_kind_words(arg.type.kind) > NFG_SHOWN_WORDS ||
-	    proto->arg_cnt >= SHOWN_MEMBER_MAX)
+	    ways > SHOWN_MEMBER_MAX || proto->arg_cnt >= PROTO_ARG_MAX)
 		return 1;
 	err = prototab_keep(types, text_from(fact->label), &arg.name);
 	if (err)
@@ -553,12 +690,6 @@ int shown_resolve(struct shown *shown, struct proto_table *types, const struct k
 	return err < 0 ? err : prototab_add(types, &proto);
 }
 
-/* The place of the function's first read; read_cnt: it has none. */
-static size_t first_read(const struct shown *shown, uint32_t func_id)
-{
-	return VEC_BISECT(i, shown->read_cnt, shown->reads[i].func_id < func_id);
-}
-
 uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id)
 {
 	uint32_t cnt = 0;
@@ -578,14 +709,22 @@ uint32_t shown_word_cnt(const struct shown *shown, uint32_t func_id)
 #define TEXT_AT   (-24) /* on the stack: TEXT_BYTES, a byte more, and a NUL */
 #define ADDEND_AT (TEXT_AT + 8)
 
-/* The offset of a jump is the number of its label until the member's code ends. */
-enum label { LABEL_NULL = 1, LABEL_FAULT, LABEL_CUT, LABEL_END, LABEL_CNT };
+/* The offset of a jump is the number of its label until the code of the members behind a pointer ends. */
+enum label {
+	LABEL_NULL = 1,
+	LABEL_FAULT,
+	LABEL_CUT,
+	LABEL_END,
+	LABEL_ABSENT, /* of the first of these members: its condition is not met */
+	LABEL_NEXT = LABEL_ABSENT + PROTO_ARG_MAX,
+	LABEL_CNT = LABEL_NEXT + PROTO_ARG_MAX,
+};
 
 struct coder {
 	struct bpf_insn *insns;
 	uint32_t cnt;
 	bool is_direct;
-	uint32_t begin; /* of the member's code */
+	uint32_t begin; /* of these members' code */
 	uint32_t labels[LABEL_CNT];
 };
 
@@ -622,7 +761,7 @@ static void emit_load(struct coder *c, uint8_t dst, uint8_t src, int32_t off)
 }
 
 static void emit_jump(struct coder *c, uint8_t condition, uint8_t reg, int32_t number,
-		      enum label label)
+		      uint32_t label)
 {
 	emit(c, BPF_JMP | condition | BPF_K, reg, 0, (int32_t)label, number);
 }
@@ -709,29 +848,25 @@ static void emit_number(struct coder *c, const struct shown_read *read, bool is_
 
 	if (!m->bit_cnt && (!m->is_be || read->kind == PROTO_IPV4))
 		return;
-	emit_load(c, R_AT, R_WORDS, word_at);
+	emit_load(c, BPF_REG_1, R_WORDS, word_at);
 	if (m->is_be && read->kind != PROTO_IPV4)
-		emit(c, BPF_ALU | BPF_END | BPF_TO_BE, R_AT, 0, 0, 8 * m->bytes);
+		emit(c, BPF_ALU | BPF_END | BPF_TO_BE, BPF_REG_1, 0, 0, 8 * m->bytes);
 	if (m->bit_cnt) {
-		emit(c, BPF_ALU64 | BPF_LSH | BPF_K, R_AT, 0, 0, 64 - m->bit_cnt - m->bit_begin);
-		emit(c, BPF_ALU64 | shift_right | BPF_K, R_AT, 0, 0, 64 - m->bit_cnt);
+		emit(c, BPF_ALU64 | BPF_LSH | BPF_K, BPF_REG_1, 0, 0,
+		     64 - m->bit_cnt - m->bit_begin);
+		emit(c, BPF_ALU64 | shift_right | BPF_K, BPF_REG_1, 0, 0, 64 - m->bit_cnt);
 	}
-	emit(c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, R_AT, word_at, 0);
+	emit(c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, BPF_REG_1, word_at, 0);
 }
 
+/* What is behind the last pointer on the way, which is in R_AT. */
 static void emit_value(struct coder *c, const struct shown_read *read, int32_t word_at)
 {
 	const struct member *m = &read->member;
 	const uint32_t last = m->offsets[m->step_cnt - 1];
 
-	if (read->is_string) {
-		emit_steps(c, read, m->step_cnt);
-		emit_text(c, read, 0, word_at);
-		return;
-	}
-	emit_steps(c, read, (uint8_t)(m->step_cnt - 1));
 	if (read->kind == PROTO_CHARS) {
-		emit_text(c, read, last, word_at);
+		emit_text(c, read, read->is_string ? 0 : last, word_at);
 		return;
 	}
 	emit_read(c, R_AT, last, proto_kind_words(read->kind) > 1 ? 2 * WORD_BYTES : m->bytes,
@@ -742,21 +877,32 @@ static void emit_value(struct coder *c, const struct shown_read *read, int32_t w
 		    word_at);
 }
 
-static void label_here(struct coder *c, enum label label)
+/* Go to the label unless the condition is met. */
+static void emit_condition(struct coder *c, const struct shown_condition *only, uint32_t label)
+{
+	emit_store(c, BPF_REG_10, TEXT_AT, 0);
+	emit_read(c, R_AT, only->offset, only->bytes, BPF_REG_10, TEXT_AT,
+		  BPF_FUNC_probe_read_kernel);
+	emit_load(c, BPF_REG_1, BPF_REG_10, TEXT_AT);
+	if (only->mask)
+		emit(c, BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_1, 0, 0, only->mask);
+	emit_jump(c, only->is_not ? BPF_JEQ : BPF_JNE, BPF_REG_1, only->value, label);
+}
+
+static void label_here(struct coder *c, uint32_t label)
 {
 	c->labels[label] = c->cnt;
 }
 
-static void emit_state(struct coder *c, enum label label, uint64_t state, uint32_t place)
+/* Note @states, then go to the label; 0: just go on. */
+static void emit_states(struct coder *c, uint64_t states, uint32_t label)
 {
-	label_here(c, label);
-	emit(c, BPF_ALU64 | BPF_OR | BPF_K, R_STATES, 0, 0,
-	     (int32_t)(state << place * NFG_SHOWN_BITS));
-	if (label != LABEL_FAULT)
-		emit(c, BPF_JMP | BPF_JA, 0, 0, LABEL_END, 0);
+	emit(c, BPF_ALU64 | BPF_OR | BPF_K, R_STATES, 0, 0, (int32_t)states);
+	if (label)
+		emit(c, BPF_JMP | BPF_JA, 0, 0, (int32_t)label, 0);
 }
 
-/* The jumps of the member's code: all go forward. */
+/* The jumps of the code of members: all go forward. */
 static void resolve_jumps(struct coder *c)
 {
 	for (uint32_t i = c->begin; i < c->cnt && c->cnt <= SHOWN_INSN_MAX; i++) {
@@ -767,21 +913,62 @@ static void resolve_jumps(struct coder *c)
 	}
 }
 
-/* @place: of the member among the function's. */
-static void emit_member(struct coder *c, const struct shown_read *read, uint32_t place,
-			uint32_t word)
+static uint64_t state_at(uint64_t state, uint32_t place)
 {
-	const int32_t word_at = (int32_t)(word * WORD_BYTES);
+	return state << place * NFG_SHOWN_BITS;
+}
+
+/* @i: of the member among those behind the pointer. */
+static void emit_member(struct coder *c, const struct shown_read *read, uint32_t i, uint32_t place,
+			int32_t word_at)
+{
+	if (!read->only.bytes) {
+		emit_value(c, read, word_at);
+		return;
+	}
+	emit_condition(c, &read->only, LABEL_ABSENT + i);
+	emit_value(c, read, word_at);
+	emit(c, BPF_JMP | BPF_JA, 0, 0, (int32_t)(LABEL_NEXT + i), 0);
+	label_here(c, LABEL_ABSENT + i);
+	emit_states(c, state_at(NFG_SHOWN_CUT, place), 0);
+	label_here(c, LABEL_NEXT + i);
+}
+
+/*
+ * The @cnt members behind one pointer: if it is NULL, or one of them cannot be read, that holds for all. @place: of the first
+ * member among the function's; @word: its first word.
+ */
+static void emit_members(struct coder *c, const struct shown_read *reads, uint32_t cnt,
+			 uint32_t place, uint32_t word)
+{
+	const bool is_cut = reads[0].kind == PROTO_CHARS && may_be_cut(&reads[0]);
+	const uint8_t step_cnt = reads[0].member.step_cnt;
+	uint64_t null_states = 0;
+	uint64_t fault_states = 0;
+	uint32_t at = word;
 
 	c->begin = c->cnt;
-	for (uint32_t i = 0; i < proto_kind_words(read->kind); i++)
-		emit_store(c, R_WORDS, word_at + (int32_t)(i * WORD_BYTES), 0);
-	emit_value(c, read, word_at);
+	for (uint32_t i = 0; i < cnt; i++) {
+		null_states |=
+			state_at(reads[i].is_optional ? NFG_SHOWN_CUT : NFG_SHOWN_NULL, place + i);
+		fault_states |= state_at(NFG_SHOWN_FAULT, place + i);
+		for (uint32_t k = proto_kind_words(reads[i].kind); k; k--)
+			emit_store(c, R_WORDS, (int32_t)(at++ * WORD_BYTES), 0);
+	}
+	emit_steps(c, &reads[0], (uint8_t)(step_cnt - !reads[0].is_string));
+	at = word;
+	for (uint32_t i = 0; i < cnt; i++) {
+		emit_member(c, &reads[i], i, place + i, (int32_t)(at * WORD_BYTES));
+		at += proto_kind_words(reads[i].kind);
+	}
 	emit(c, BPF_JMP | BPF_JA, 0, 0, LABEL_END, 0);
-	emit_state(c, LABEL_NULL, NFG_SHOWN_NULL, place);
-	if (read->kind == PROTO_CHARS && may_be_cut(read))
-		emit_state(c, LABEL_CUT, NFG_SHOWN_CUT, place);
-	emit_state(c, LABEL_FAULT, NFG_SHOWN_FAULT, place);
+	label_here(c, LABEL_NULL);
+	emit_states(c, null_states, LABEL_END);
+	label_here(c, LABEL_CUT);
+	if (is_cut)
+		emit_states(c, state_at(NFG_SHOWN_CUT, place), LABEL_END);
+	label_here(c, LABEL_FAULT);
+	emit_states(c, fault_states, 0);
 	label_here(c, LABEL_END);
 	resolve_jumps(c);
 }
@@ -792,13 +979,20 @@ uint32_t shown_code(const struct shown *shown, uint32_t func_id, bool is_direct,
 	struct coder c = { .insns = insns, .is_direct = is_direct };
 	const size_t first = first_read(shown, func_id);
 	uint32_t word = 1;
+	uint32_t cnt;
 
 	emit_move(&c, R_CTX, BPF_REG_1);
 	emit_move(&c, R_WORDS, BPF_REG_2);
 	emit(&c, BPF_ALU64 | BPF_MOV | BPF_K, R_STATES, 0, 0, 0);
-	for (size_t i = first; i < shown->read_cnt && shown->reads[i].func_id == func_id; i++) {
-		emit_member(&c, &shown->reads[i], (uint32_t)(i - first), word);
-		word += proto_kind_words(shown->reads[i].kind);
+	for (size_t i = first; i < shown->read_cnt && shown->reads[i].func_id == func_id;
+	     i += cnt) {
+		const struct shown_read *reads = &shown->reads[i];
+
+		for (cnt = 1; i + cnt < shown->read_cnt && shares_pointer(reads, &reads[cnt]);)
+			cnt++;
+		emit_members(&c, reads, cnt, (uint32_t)(i - first), word);
+		for (uint32_t k = 0; k < cnt; k++)
+			word += proto_kind_words(reads[k].kind);
 	}
 	emit(&c, BPF_STX | BPF_MEM | BPF_DW, R_WORDS, R_STATES, 0, 0);
 	emit(&c, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);

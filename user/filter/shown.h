@@ -37,6 +37,15 @@ struct shown_name {
 	char why[MEMBER_WHY]; /* "": no function has the argument; else what the last one lacks */
 };
 
+/* A number beside a member: only if it has a value, the member means something. */
+struct shown_condition {
+	uint32_t offset; /* from the last pointer on the way to the member */
+	uint8_t bytes;   /* 0: there is no condition */
+	bool is_not;     /* the number must have another value */
+	int32_t mask;    /* its bits that count; 0: all */
+	int32_t value;
+};
+
 /* How the code of one function reads a member. */
 struct shown_read {
 	uint32_t func_id;
@@ -44,6 +53,9 @@ struct shown_read {
 	uint8_t kind;       /* enum proto_kind */
 	bool is_arg_probed; /* the verifier refuses to load the argument */
 	bool is_string;     /* the value is the address of a text */
+	bool is_fact;       /* of a word */
+	bool is_optional; /* left out where a pointer on the way is NULL or the condition is not met: NFG_SHOWN_CUT */
+	struct shown_condition only;
 	struct member member;
 };
 

@@ -260,6 +260,14 @@ static void clean_text(char *text)
 	}
 }
 
+/* The names of bits are words without a bar in between: a bar ends a column. */
+static void clean_value(const struct value *value, char *bytes)
+{
+	for (char *at = bytes; value->kind == VALUE_FLAGS && (at = strchr(at, '|'));)
+		*at = '+';
+	clean_text(bytes);
+}
+
 /* What is shown in place of a value that could not be read, or of all of a text. @bytes: PROTO_FIELD_TEXT. */
 static void put_state(struct value *value, uint8_t state, char *bytes)
 {
@@ -278,22 +286,29 @@ static void put_state(struct value *value, uint8_t state, char *bytes)
 /* Members follow the arguments. */
 static void put_members(struct notes *nt, struct row *row, const struct call_values *call)
 {
+	const struct proto *proto = proto_table_get(nt->config.members, row->func_id);
 	struct value *values = &nt->args[row->arg_cnt];
 	const uint32_t cnt = proto_fields(nt->config.members, row->func_id, call->shown + 1,
 					  call->shown_cnt - 1u, &nt->config.style, NULL, NULL,
 					  &nt->texts, values);
+	uint32_t kept_cnt = 0;
 
 	for (uint32_t i = 0; i < cnt; i++) {
+		const uint8_t state = call->shown[0] >> i * NFG_SHOWN_BITS & 3;
 		char *bytes = nt->texts.bytes[i];
+
+		if (state == NFG_SHOWN_CUT && proto->args[i].type.kind != PROTO_CHARS)
+			continue;
 
 		if (values[i].text.ptr == bytes) {
 			bytes[values[i].text.len] = '\0';
-			clean_text(bytes);
+			clean_value(&values[i], bytes);
 		}
-		put_state(&values[i], call->shown[0] >> i * NFG_SHOWN_BITS & 3, bytes);
+		put_state(&values[i], state, bytes);
 		values[i].is_brief = values[i].text.ptr == bytes;
+		values[kept_cnt++] = values[i];
 	}
-	row->arg_cnt += cnt;
+	row->arg_cnt += kept_cnt;
 }
 
 /* Addresses tell where a process has its files, which is random for its protection: offsets in the files do not. */

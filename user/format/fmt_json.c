@@ -74,8 +74,20 @@ static void json_put_value(struct jsonw *out, const struct value *value)
 		jsonw_i64(out, (int64_t)value->number);
 	else if (value->kind == VALUE_BOOL)
 		jsonw_bool(out, value->number);
+	else if (value->kind == VALUE_FLAGS)
+		jsonw_u64(out, value->number);
 	else
 		jsonw_text(out, value_text(value, bytes));
+}
+
+/* The names of a number's bits, under its own name and "_names". */
+static void json_put_names(struct jsonw *out, const struct value *value)
+{
+	char key[UINT8_MAX + sizeof("_names")];
+
+	snprintf(key, sizeof(key), "%.*s_names", (int)value->name.len, value->name.ptr);
+	jsonw_key_text(out, text_from(key));
+	jsonw_text(out, value->text);
 }
 
 /* Duplicate names are written twice; the JSON reader decides which of them wins. */
@@ -90,6 +102,8 @@ static void json_put_args(struct jsonw *out, const struct fmt_value *args)
 			snprintf(number, sizeof(number), "%u", i);
 		jsonw_key_text(out, value->name.len ? value->name : text_from(number));
 		json_put_value(out, value);
+		if (value->kind == VALUE_FLAGS)
+			json_put_names(out, value);
 	}
 	jsonw_object_end(out);
 }

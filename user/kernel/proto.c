@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,11 +104,16 @@ void prototab_enum_end(struct proto_table *table)
 	table->enumerator_cnt += table->enums[table->enum_cnt++].cnt;
 }
 
+static bool has_names(uint8_t kind)
+{
+	return kind == PROTO_ENUM || kind == PROTO_FLAGS;
+}
+
 /* prototab_enum - the enum of a type; NULL: unknown. */
 static const struct proto_enum *prototab_enum(const struct proto_table *table,
 					      const struct proto_type *type)
 {
-	if (type->kind != PROTO_ENUM || !type->enum_id || type->enum_id > table->enum_cnt)
+	if (!has_names(type->kind) || !type->enum_id || type->enum_id > table->enum_cnt)
 		return NULL;
 	return &table->enums[type->enum_id - 1];
 }
@@ -202,7 +208,7 @@ struct piece_head {
 	(TYPE_BYTES_MAX + 1 + PROTO_ARG_MAX * (TYPE_BYTES_MAX + 1 + (size_t)PROTOTAB_NAME_MAX))
 
 _Static_assert(sizeof(struct piece_head) + FUNC_MAX <= PROTO_PIECE_MIN, "any function has room");
-_Static_assert(PROTO_OTHER < 16, "four bits hold a kind");
+_Static_assert(PROTO_KIND_CNT <= 16, "four bits hold a kind");
 
 /* ---- packing ---- */
 
@@ -304,7 +310,7 @@ static int pack_enum(struct packer *pk, const struct proto_enum *en)
 static void put_type(struct strbuf *out, const struct proto_type *type)
 {
 	strbuf_char(out, (char)(type->kind | type->bytes << 4));
-	if (type->kind == PROTO_ENUM)
+	if (has_names(type->kind))
 		proto_put_u16(out, type->enum_id);
 }
 
@@ -458,9 +464,9 @@ static bool take_type(struct cursor *c, const struct proto_table *table, struct 
 	if (!proto_take(c, &byte, sizeof(byte)))
 		return false;
 	*type = (struct proto_type){ .kind = byte & 15, .bytes = byte >> 4 };
-	if (type->kind >= PROTO_KIND_CNT || !prototab_has_width(type->bytes))
+	if (!prototab_has_width(type->bytes))
 		return false;
-	if (type->kind != PROTO_ENUM)
+	if (!has_names(type->kind))
 		return true;
 	if (!proto_take(c, &type->enum_id, sizeof(type->enum_id)))
 		return false;
@@ -718,6 +724,31 @@ static void set_address(struct value *out, int family, const void *bytes, char *
 	set_text(out, text, strlen(text));
 }
 
+/* As the kernel's __print_flags(): the names of the bits that are set, then the bits without a name as a number. */
+static void set_flags(struct value *out, const struct proto_table *table,
+		      const struct proto_type *type, uint64_t word, char *text)
+{
+	const struct proto_enum *en = prototab_enum(table, type);
+	uint64_t left = prototab_cut(word, type->bytes);
+	size_t len = 0;
+
+	out->number = left;
+	for (uint32_t i = 0; en && i < en->cnt; i++) {
+		const struct enumerator *bits = &en->enumerators[i];
+
+		if (!bits->value || (left & bits->value) != bits->value ||
+		    len + bits->name.len + sizeof("||0x0123456789abcdef") > PROTO_FIELD_TEXT)
+			continue;
+		len += (size_t)sprintf(text + len, "%s%.*s", len ? "|" : "", (int)bits->name.len,
+				       bits->name.ptr);
+		left &= ~bits->value;
+	}
+	if (left || !len)
+		len += (size_t)sprintf(text + len, "%s0x%" PRIx64, len ? "|" : "", left);
+	set_text(out, text, len);
+	out->kind = VALUE_FLAGS;
+}
+
 /* @text: PROTO_FIELD_TEXT bytes. */
 static void set_field(struct value *out, const struct proto_table *table,
 		      const struct proto_type *type, const uint64_t *words,
@@ -747,6 +778,9 @@ static void set_field(struct value *out, const struct proto_table *table,
 		break;
 	case PROTO_CODE:
 		set_pointer(out, words[0], style);
+		break;
+	case PROTO_FLAGS:
+		set_flags(out, table, type, words[0], text);
 		break;
 	default:
 		set_arg(out, table, type, words[0], style);

@@ -31,13 +31,15 @@ enum proto_kind {
 	PROTO_CHARS, /* two words: up to 16 bytes of text, padded with NULs */
 	PROTO_CODE,  /* an address in a function */
 	PROTO_INET, /* two words: a union nf_inet_addr, whose bytes after an IPv4 address are zero */
+	PROTO_FLAGS, /* a number whose bits have names: the values of its enum */
 	PROTO_KIND_CNT,
 };
 
 struct proto_type {
-	uint8_t kind;     /* enum proto_kind */
-	uint8_t bytes;    /* 1, 2, 4 or 8; 8 if the kind has no width */
-	uint16_t enum_id; /* PROTO_ENUM: 1 + its index among the table's enums; 0: unknown */
+	uint8_t kind;  /* enum proto_kind */
+	uint8_t bytes; /* 1, 2, 4 or 8; 8 if the kind has no width */
+	uint16_t
+		enum_id; /* PROTO_ENUM and PROTO_FLAGS: 1 + its index among the table's enums; 0: unknown */
 };
 
 #define PROTO_ARG_MAX 12 /* MAX_BPF_FUNC_ARGS */
@@ -165,7 +167,7 @@ int proto_table_unpack(struct proto_table *table, const void *bytes, size_t len)
 uint32_t proto_args(const struct proto_table *table, uint32_t func_id, const uint64_t *values,
 		    size_t cnt, const struct proto_style *style, struct value *out);
 
-#define PROTO_FIELD_TEXT 48 /* bytes for any address or name */
+#define PROTO_FIELD_TEXT 200 /* bytes for any address or name, and for the names of many bits */
 
 /* Texts of values that no table has. */
 struct proto_texts {

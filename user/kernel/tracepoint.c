@@ -186,6 +186,7 @@ static const struct tracepoint_text tracepoint_texts[] = {
 struct tracepoint_names {
 	const char *name;
 	const struct proto_name *names; /* up to one without a name, by value */
+	bool is_flags;                  /* the values are bits */
 };
 
 static const struct proto_name families[] = { { 2, "AF_INET" }, { 10, "AF_INET6" }, { 0, NULL } };
@@ -255,11 +256,48 @@ static const struct proto_name nf_verdicts[] = {
 	{ 0, NULL },
 };
 
+/* enum ip_conntrack_info */
+static const struct proto_name ct_infos[] = {
+	{ 0, "ESTABLISHED" },   { 1, "RELATED" },   { 2, "NEW" }, { 3, "ESTABLISHED_REPLY" },
+	{ 4, "RELATED_REPLY" }, { 7, "UNTRACKED" }, { 0, NULL },
+};
+
+/* enum ip_conntrack_status */
+static const struct proto_name ct_status[] = {
+	{ 0x1, "EXPECTED" },
+	{ 0x2, "SEEN_REPLY" },
+	{ 0x4, "ASSURED" },
+	{ 0x8, "CONFIRMED" },
+	{ 0x10, "SRC_NAT" },
+	{ 0x20, "DST_NAT" },
+	{ 0x40, "SEQ_ADJUST" },
+	{ 0x80, "SRC_NAT_DONE" },
+	{ 0x100, "DST_NAT_DONE" },
+	{ 0x200, "DYING" },
+	{ 0x400, "FIXED_TIMEOUT" },
+	{ 0x800, "TEMPLATE" },
+	{ 0x1000, "NAT_CLASH" },
+	{ 0x2000, "HELPER" },
+	{ 0x4000, "OFFLOAD" },
+	{ 0x8000, "HW_OFFLOAD" },
+	{ 0, NULL },
+};
+
+/* enum tcp_conntrack */
+static const struct proto_name ct_tcp_states[] = {
+	{ 0, "NONE" },     { 1, "SYN_SENT" },   { 2, "SYN_RECV" }, { 3, "ESTABLISHED" },
+	{ 4, "FIN_WAIT" }, { 5, "CLOSE_WAIT" }, { 6, "LAST_ACK" }, { 7, "TIME_WAIT" },
+	{ 8, "CLOSE" },    { 9, "SYN_SENT2" },  { 0, NULL },
+};
+
 static const struct tracepoint_names tracepoint_lists[] = {
-	{ "family", families },     { "ipproto", ip_protos },     { "state", tcp_states },
-	{ "memkind", mem_kinds },   { "softirq", softirq_names }, { "handled", handled },
-	{ "task", task_states },    { "nud", nud_states },        { "nfproto", nf_families },
-	{ "verdict", nf_verdicts }, { "layer4", layer4_protos },
+	{ "family", families, false },       { "ipproto", ip_protos, false },
+	{ "state", tcp_states, false },      { "memkind", mem_kinds, false },
+	{ "softirq", softirq_names, false }, { "handled", handled, false },
+	{ "task", task_states, false },      { "nud", nud_states, false },
+	{ "nfproto", nf_families, false },   { "verdict", nf_verdicts, false },
+	{ "layer4", layer4_protos, false },  { "ctinfo", ct_infos, false },
+	{ "ctstatus", ct_status, true },     { "cttcp", ct_tcp_states, false },
 };
 
 /* ---- which tracepoints there are ---- */
@@ -615,11 +653,11 @@ static bool read_resolve(const struct resolver *rs, const char *path, struct tra
 	return !read->is_probed || read->step_cnt == 1;
 }
 
-static const struct proto_name *list_named(const char *form)
+static const struct tracepoint_names *list_named(const char *form)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_lists); i++) {
 		if (!strcmp(tracepoint_lists[i].name, form))
-			return tracepoint_lists[i].names;
+			return &tracepoint_lists[i];
 	}
 	return NULL;
 }
@@ -645,17 +683,22 @@ static uint8_t kind_of_form(const char *form)
 
 int tracepoint_named(struct proto_table *types, const char *list, struct proto_type *type)
 {
-	const struct proto_name *names = list_named(list);
+	const struct tracepoint_names *known = list_named(list);
+	const struct proto_name *names = known ? known->names : NULL;
 	uint32_t cnt = 0;
+	int err;
 
+	if (!names)
+		return 0;
 	/* values that are too wide for the type come last */
-	while (names && names[cnt].name &&
-	       (type->bytes == 8 || !(names[cnt].value >> 8 * type->bytes)))
+	while (names[cnt].name && (type->bytes == 8 || !(names[cnt].value >> 8 * type->bytes)))
 		cnt++;
 	/* an enum has one width */
-	return names ? prototab_named(types, (const char *)names + type->bytes, type->bytes, names,
-				      cnt, type)
-		     : 0;
+	err = prototab_named(types, (const char *)names + type->bytes, type->bytes, names, cnt,
+			     type);
+	if (known->is_flags)
+		type->kind = PROTO_FLAGS;
+	return err;
 }
 
 static int names_type(struct resolver *rs, const char *form, uint32_t type_id,

@@ -63,6 +63,7 @@ enum value_kind {
 	VALUE_INT,
 	VALUE_POINTER, /* an address, or a number that is shown in hexadecimal */
 	VALUE_BOOL,
+	VALUE_FLAGS, /* a number whose bits have names: text has them, with "|" between */
 };
 
 /* How it is written. */
