@@ -559,6 +559,78 @@ TEST(losses_end_what_is_under_way)
 	CHECK(sums->stages[STAGE_SOCKET].cnt == 3 && sums->stages[STAGE_QDISC].cnt == 2);
 }
 
+/* A packet is freed before it comes to the driver, as far as is known. */
+static const struct step freed[] = {
+	E(1, 0, 300, "udp_sendmsg", "sk=0xa, msg=0x1, len=1"),
+	L(1, 1, 310, 1, "__dev_queue_xmit", "skb=0x55, sb_dev=0x0"),
+	L(1, 1, 320, 1, "consume_skb", "skb=0x55"),
+	R(1, 0, 330, 30, "udp_sendmsg"),
+};
+
+static uint64_t ends_as(enum stages_end end)
+{
+	uint64_t cnt = 0;
+
+	for (int i = 0; i < STAGE_CNT; i++)
+		cnt += sums->end_cnts[end][i];
+	return cnt;
+}
+
+/* Of each packet whose end is not seen as such, an event that would tell it may be among them. */
+TEST(losses_without_a_place_leave_ends_unknown)
+{
+	begin();
+	FEED(datagram, 0);
+	feed(datagram, 3, 100000);
+	FEED(freed, 200000);
+	stages_lost(st, 1);
+	end();
+	CHECK(ends_as(STAGES_READ) == 1 && ends_as(STAGES_LOST) == 2);
+	CHECK(sums->end_cnts[STAGES_LOST][STAGE_QDISC] == 2);
+	CHECK(!ends_as(STAGES_FREED) && !ends_as(STAGES_OPEN));
+	CHECK(sums->total.cnt == 1);
+}
+
+static void feed_loss(uint64_t at_us, uint64_t cnt, bool keeps_open)
+{
+	const struct row lost = { .kind = ROW_LOST,
+				  .cpu = 1,
+				  .time_ns = at_us * US,
+				  .lost_cnt = cnt,
+				  .keeps_open = keeps_open };
+
+	CHECK(!stages_row(st, &lost));
+}
+
+TEST(losses_with_a_place_leave_other_ends_known)
+{
+	begin();
+	feed(datagram, 3, 0);
+	feed_loss(60000, 5, false);
+	FEED(freed, 200000);
+	feed(datagram, 3, 300000);
+	stages_lost(st, 5);
+	end();
+	CHECK(ends_as(STAGES_LOST) == 1 && ends_as(STAGES_FREED) == 1 && ends_as(STAGES_OPEN) == 1);
+}
+
+/* Calls in an interrupt are missing, of which any packet under way may have been one's. */
+TEST(losses_in_interrupts_concern_what_is_under_way)
+{
+	begin();
+	FEED(freed, 0);
+	feed(datagram, 3, 10000);
+	feed_loss(20000, 2, true);
+	feed(datagram + 5, ARRAY_SIZE(datagram) - 5, 10000);
+	feed(datagram, 3, 200000);
+	feed_loss(200200, 2, true);
+	FEED(freed, 300000);
+	stages_lost(st, 4);
+	end();
+	CHECK(ends_as(STAGES_READ) == 1 && ends_as(STAGES_FREED) == 2);
+	CHECK(ends_as(STAGES_LOST) == 1 && !ends_as(STAGES_OPEN));
+}
+
 /* The driver had no room: the time until it is asked again belongs to the queue. */
 TEST(a_packet_queued_again_waits_in_the_queue)
 {

@@ -49,6 +49,7 @@ struct way {
 	bool is_chosen;   /* by --packet, or that cannot be known */
 	bool is_other;    /* STAGES_OTHER */
 	bool is_card_off; /* see stages_sums */
+	bool is_doubtful; /* events were lost meanwhile, and it goes on */
 };
 
 /* What an application does with a connection. */
@@ -78,6 +79,8 @@ struct stages {
 	size_t conn_cap;
 	struct hash conn_index; /* by sk */
 	struct stagefuncs known;
+	uint64_t lost_cnt;   /* of the trace: stages_lost */
+	uint64_t placed_cnt; /* of its rows */
 	bool failed;
 };
 
@@ -239,6 +242,15 @@ static struct way *live_way(struct stages *st, const struct calltask *task, cons
 	return way;
 }
 
+/*
+ * Whether an event that was lost may be one that would tell another end. The return of a reader or a driver is known, and so is the packet
+ * that a fragment became.
+ */
+static bool end_may_be_other(enum stages_end end)
+{
+	return end == STAGES_FREED || end == STAGES_UNSEEN || end == STAGES_OPEN;
+}
+
 static void stages_settle(struct stages *st, struct way *way, enum stages_end end)
 {
 	const uint8_t known = way->seen & (uint8_t)~way->mixed;
@@ -255,6 +267,8 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 		st->sums.end_cnts[STAGES_COPIED][way->stage]++;
 		return;
 	}
+	if (way->is_doubtful && end_may_be_other(end))
+		end = STAGES_LOST;
 	st->sums.end_cnts[end][way->stage]++;
 	for (int i = 0; i < STAGE_CNT; i++) {
 		if (!(known & BIT(i)))
@@ -529,7 +543,8 @@ static struct way *arrive_copy(struct stages *st, const struct calltask *task,
 	copy.skb = way->skb;
 	copy.begin = STAGES_COPY;
 	copy.is_local = copy.is_away = copy.is_freed = copy.is_reading = copy.has_copies =
-		copy.waits = copy.is_merged = copy.is_chosen = copy.is_other = false;
+		copy.waits = copy.is_merged = copy.is_chosen = copy.is_other = copy.is_doubtful =
+			false;
 	memset(copy.mixed_cnts, 0, sizeof(copy.mixed_cnts));
 	*way = copy;
 	if (way->stage != stage)
@@ -951,12 +966,44 @@ static void settle_all(struct stages *st, enum stages_end end)
 	st->reading_cnt = 0;
 }
 
+/* Of calls in interrupts, events are lost: packets that are under way may be elsewhere when they are seen again, or not be seen again. */
+static void doubt_all(struct stages *st)
+{
+	for (size_t i = 0; i < st->way_cnt; i++)
+		st->ways[i].is_doubtful |= !st->ways[i].is_freed;
+}
+
+static void take_loss(struct stages *st, const struct row *row)
+{
+	st->placed_cnt += row->lost_cnt;
+	if (row->keeps_open) {
+		doubt_all(st);
+		return;
+	}
+	settle_all(st, STAGES_LOST);
+	conns_forget(st);
+}
+
+void stages_lost(struct stages *st, uint64_t cnt)
+{
+	st->lost_cnt = cnt;
+}
+
+/* Events were lost that have no place in the trace: any packet may have been in one of them. */
+static void doubt_ends(struct stages_sums *sums)
+{
+	for (enum stages_end end = 0; end < STAGES_END_CNT; end++) {
+		for (int i = 0; end_may_be_other(end) && i < STAGE_CNT; i++) {
+			sums->end_cnts[STAGES_LOST][i] += sums->end_cnts[end][i];
+			sums->end_cnts[end][i] = 0;
+		}
+	}
+}
+
 int stages_row(struct stages *st, const struct row *row)
 {
-	if (row->kind == ROW_LOST && !row->keeps_open) {
-		settle_all(st, STAGES_LOST);
-		conns_forget(st);
-	}
+	if (row->kind == ROW_LOST)
+		take_loss(st, row);
 	st->packet = row->packet;
 	stages_fail(st, calltree_row(st->tree, row));
 	st->packet = NULL;
@@ -967,6 +1014,8 @@ int stages_finish(struct stages *st)
 {
 	calltree_finish(st->tree);
 	settle_all(st, STAGES_OPEN);
+	if (st->lost_cnt > st->placed_cnt)
+		doubt_ends(&st->sums);
 	return st->failed ? -ENOMEM : 0;
 }
 

@@ -49,7 +49,7 @@ enum stages_end {
 	STAGES_FREED,  /* unread */
 	STAGES_UNSEEN, /* its memory was reused */
 	STAGES_OPEN,   /* still in the stack when the trace ended */
-	STAGES_LOST,   /* still in the stack when events were lost */
+	STAGES_LOST,   /* not known, as events were lost: where it was seen last */
 	STAGES_MERGED, /* put together with other fragments of its number into a packet that went on */
 	STAGES_COPIED, /* freed, unseen or merged, but its copies go on, so that its times are in theirs */
 	STAGES_END_CNT,
@@ -93,6 +93,12 @@ void stages_set_clock(struct stages *st, uint64_t real_offset_ns);
 
 /* stages_row - take the next row. Return: 0 or -ENOMEM. */
 int stages_row(struct stages *st, const struct row *row);
+
+/*
+ * stages_lost - how many events the trace lacks, before stages_finish. If that is more than its rows have, nobody knows where the
+ * others are missing: what would then be told of a packet because nothing more was seen of it is STAGES_LOST.
+ */
+void stages_lost(struct stages *st, uint64_t cnt);
 
 /* stages_finish - the trace ends. Return: 0 or -ENOMEM. */
 int stages_finish(struct stages *st);

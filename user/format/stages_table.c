@@ -33,7 +33,7 @@ static const struct {
 	[STAGES_FREED] = { "freed", "freed unread in", true },
 	[STAGES_UNSEEN] = { "unseen", "not seen again after", true },
 	[STAGES_OPEN] = { "open", "when the trace ended, in", true },
-	[STAGES_LOST] = { "lost", "when events were lost, in", true },
+	[STAGES_LOST] = { "lost", "not known, because events were lost; last seen in", true },
 	[STAGES_MERGED] = { "merged",
 			    "put together with other fragments; the last of them went on as the packet",
 			    false },

@@ -858,10 +858,19 @@ static void stages_sink_free(struct sink *sink)
 	free(ss);
 }
 
+static void stages_take_lost(struct sink *sink, uint64_t cnt)
+{
+	struct sink_stages *ss = (struct sink_stages *)sink;
+
+	if (ss->stages)
+		stages_lost(ss->stages, cnt);
+}
+
 static const struct sink_ops stages_ops = {
 	.begin = stages_begin,
 	.row = sink_take_row,
 	.flush = stages_flush,
+	.lost = stages_take_lost,
 	.finish = finish,
 	.begin_file = begin_file,
 	.is_full = rowsink_is_full,
