@@ -463,6 +463,23 @@ test_placeless()
 	expect_line "^netfgraph: $cnt drops have no place: another tracer, such as a second netfgraph, " err
 }
 
+# The same where the function itself is traced, with its packets.
+test_placeless_calls()
+{
+	has_reasons || skip 'no reasons'
+	begin netfgraph -v --max-overhead 100 -o other -T "$(free_func)"
+	wait_attached
+	other=$tracer
+	begin_table --by reason,flow --preset drop --packet 'udp port 5001'
+	TO=127.0.0.1 PORT=5001 workload udp-to 20
+	end_table
+	kill -TERM "$other"
+	wait "$other"
+	cnt=$(sum_of "  NO_SOCKET +- +udp .* $(free_func)\$" out)
+	[ "$cnt" -ge 1 ] || skip 'the other tracer hides no place here'
+	expect_line "^netfgraph: $cnt drops? ha(ve|s) no place: another tracer, such as a second netfgraph, " err
+}
+
 # What nothing can have that is traced is refused before the trace, with what has it.
 # What a listener drops has no reason: the kernel's counters say how many, and only if there were any.
 test_listeners()
@@ -503,4 +520,4 @@ test_impossible()
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 
-run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless listeners impossible devices callers containers members states -- programs lacking
+run_tests reasons reasons_of_calls intervals flows pairs followed peers retransmits placeless placeless_calls listeners impossible devices callers containers members states -- programs lacking

@@ -295,6 +295,35 @@ TEST(the_place_that_tracing_hides_is_the_function_around_the_one_that_drops)
 	CHECK(keytable_stats(kt)->placeless_cnt == 1);
 }
 
+static void feed_called_by(enum row_kind kind, uint32_t depth, const char *place)
+{
+	static uint64_t time_ns = 900000000;
+	struct row row = call_row(kind, depth, time_ns += 1000, 100, "sk_skb_reason_drop");
+	const struct caller caller = { .place = text_from(place) };
+
+	row.args_text = text_from("skb=0x8, reason=3 [SKB_DROP_REASON_NO_SOCKET]");
+	CHECK(!text_values_take(&values, &row));
+	row.caller = &caller;
+	CHECK(!keytable_row(kt, &row));
+}
+
+/* Another tracer hides it from calls, too; this trace only where a call of it is around. */
+TEST(drops_whose_caller_another_tracer_hides_are_known)
+{
+	begin(ROWKEY_REASON, 100);
+	feed_called_by(ROW_LEAF, 0, "udp_rcv+0x4b/0x90");
+	feed_called_by(ROW_LEAF, 0, "return_to_handler+0x0/0x50");
+	feed_called_by(ROW_LEAF, 0, "bpf_trampoline");
+	feed(ROW_ENTRY, 0, "kfree_skb_list", "segs=0x8");
+	feed_called_by(ROW_LEAF, 1, "return_to_handler+0x0/0x50");
+	feed(ROW_RETURN, 0, "kfree_skb_list", "");
+	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
+		  ",,,NO_SOCKET,,sk_skb_reason_drop,,3,300,100,100,100,100,\n"
+		  ",,,NO_SOCKET,udp_rcv+0x4b,sk_skb_reason_drop,,1,100,100,100,100,100,\n");
+	CHECK(!keytable_stats(kt)->placeless_cnt);
+	CHECK(keytable_stats(kt)->placeless_call_cnt == 2);
+}
+
 /* The function that frees a list of packets has not dropped them: around it is the function that did, or a queue. */
 TEST(the_place_of_what_a_queue_dropped_is_not_what_frees_it)
 {

@@ -211,6 +211,17 @@ static void id_take_key(struct text *parts, enum rowkey_by by, const struct rowk
 		parts[1] = text_from(IS_NUMBER);
 }
 
+/* Drops without a place. Around a call that is reached by a jump there is one of this trace, which may be what hides it. */
+static void count_placeless(struct keytable *kt, uint32_t depth)
+{
+	if (!rowkey_place_is_hidden(kt->row))
+		return;
+	if (kt->row->kind == ROW_POINT)
+		kt->stats.placeless_cnt++;
+	else
+		kt->stats.placeless_call_cnt += !depth;
+}
+
 /* Where tracing hides the place, or it only frees what was dropped. */
 static void find_place(struct keytable *kt, struct rowkey *drop, const struct calltask *task,
 		       uint32_t depth)
@@ -228,7 +239,8 @@ static void find_place(struct keytable *kt, struct rowkey *drop, const struct ca
 		*place = func;
 	else if (drop->instead.len)
 		*place = drop->instead;
-	kt->stats.placeless_cnt += !place->len && rowkey_place_is_hidden(kt->row);
+	if (!place->len)
+		count_placeless(kt, depth);
 }
 
 /* The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. */

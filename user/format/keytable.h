@@ -47,8 +47,9 @@ struct keytable_stats {
 	uint64_t
 		keyless_cnt; /* calls and tracepoints that are not counted, because they have no key */
 	uint64_t lacking_cnts[ROWKEYS_MAX]; /* of those that are counted, without this key */
-	/* drops of which tracing hides the place, with no traced function around them */
+	/* drops of which tracing hides the place, with no traced function around them: tracepoints, and calls that are counted */
 	uint64_t placeless_cnt;
+	uint64_t placeless_call_cnt;
 	uint64_t partial_cnt; /* calls left out because their return is missing; */
 	uint64_t stray_cnt;   /* because their entry is */
 	uint64_t gap_cnt;     /* places where events are missing */

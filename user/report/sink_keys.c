@@ -273,21 +273,24 @@ static void say_left_out(const struct keytable_stats *stats)
 			 KEYTABLE_ROW_MAX);
 }
 
-/* Where no function is traced, it is not this trace that puts itself between a function and its caller. */
-static void say_placeless(const struct sink_keys *sk, uint64_t cnt)
+/* Of tracepoints only where no function is traced: there it is not this trace that puts itself between a function and its caller. */
+static void say_placeless(const struct sink_keys *sk, const struct keytable_stats *stats)
 {
-	const char *has = plural(cnt, "drop has", "drops have");
+	const uint64_t point_cnt = stats->placeless_cnt;
+	uint64_t cnt = stats->placeless_call_cnt;
 
-	if (cnt && sk->rows.opts->input_path)
+	if (point_cnt && sk->rows.opts->input_path)
 		log_warn("%" PRIu64
 			 " %s no place: the function that frees them was traced, and none "
 			 "around it; record --graph-opts args,retaddr,packet has the address",
-			 cnt, has);
-	else if (cnt && sk->rows.opts->counts_points)
+			 point_cnt, plural(point_cnt, "drop has", "drops have"));
+	else if (sk->rows.opts->counts_points)
+		cnt += point_cnt;
+	if (cnt)
 		log_warn(
 			"%" PRIu64
 			" %s no place: another tracer, such as a second netfgraph, traces the function that frees them",
-			cnt, has);
+			cnt, plural(cnt, "drop has", "drops have"));
 }
 
 static int put_keys_metrics(struct sink_keys *sk, struct keytable_view *view)
@@ -425,7 +428,7 @@ static int keys_finish(struct sink *sink, bool is_failed)
 		if (!verdict) {
 			say_keyless(sk, keytable_stats(sk->keys));
 			say_left_out(keytable_stats(sk->keys));
-			say_placeless(sk, keytable_stats(sk->keys)->placeless_cnt);
+			say_placeless(sk, keytable_stats(sk->keys));
 			rowsink_fail(&sk->rows, put_last(sk));
 		}
 	}
