@@ -83,6 +83,49 @@ static __always_inline __u64 skb_arg(void *ctx, enum how how)
 	return nth ? ptr : 0;
 }
 
+/* The reason for which the function drops its packet, at index @nth - 1 of its arguments. */
+static __always_inline __u32 reason_arg(void *ctx, __u64 nth, enum how how)
+{
+	__u64 reason = 0;
+
+	if (how == HOW_COOKIE) {
+		bpf_get_func_arg(ctx, nth - 1, &reason);
+		return reason;
+	}
+	if (how == HOW_SITE)
+		return site_arg(ctx, nth - 1);
+	asm volatile("r0 = %2\n\t%0 = *(u64 *)(%1 + 0)"
+		     : "=r"(reason)
+		     : "r"(ctx), "i"(NFG_PATCH_DROP_LOAD)
+		     : "r0");
+	return reason;
+}
+
+/* NFG_COOKIE_DROP_ARG of the function. */
+static __always_inline __u64 drop_arg(void *ctx, enum how how)
+{
+	__u64 nth;
+
+	if (how == HOW_COOKIE)
+		return NFG_COOKIE_DROP_ARG(bpf_get_attach_cookie(ctx));
+	if (how == HOW_SITE)
+		return NFG_COOKIE_DROP_ARG(site_cookie(ctx));
+	asm volatile("%0 = %1" : "=r"(nth) : "i"(NFG_PATCH_DROP_ARG));
+	return nth;
+}
+
+/* Whether a call of a function that drops packets drops none: the kernel also frees NULL by it, and packets that were used. */
+static __always_inline bool drops_nothing(void *ctx, enum how how)
+{
+	__u64 nth = drop_arg(ctx, how);
+
+	if (!nth)
+		return false;
+	if (!skb_arg(ctx, how))
+		return true;
+	return nth != NFG_DROP_WITHOUT_REASON && reason_arg(ctx, nth, how) < cfg.drops - 1;
+}
+
 /* The message that the function sends or receives, a msghdr; 0: none. */
 static __always_inline __u64 msg_arg(void *ctx, enum how how)
 {

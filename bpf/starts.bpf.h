@@ -63,7 +63,8 @@ static __always_inline __u32 open_for(struct nfg_cpu *cpu, __u32 call, void *ctx
 	__u32 key = start_key(cpu, gate & NFG_TASK_TID);
 	int err; /* before 6.4 (d7ba4cc900bf) the upper half of the helper's result is zero */
 
-	if (!gate || (cfg.by_packet && !is_wanted && !packet_is_wanted(ctx, how)) ||
+	if (!gate || (cfg.drops && drops_nothing(ctx, how)) ||
+	    (cfg.by_packet && !is_wanted && !packet_is_wanted(ctx, how)) ||
 	    (cfg.marks & NFG_MARK_ENTRY && how == HOW_PACKET_ARG && !passes_filter(ctx))) {
 		if (ALWAYS(counts_out))
 			count_out(0, call & 0xffff);

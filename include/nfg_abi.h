@@ -258,6 +258,8 @@ struct nfg_gaps {
 #define NFG_PATCH_SKB_LOAD  0x5a1e /* the next instruction loads the sk_buff argument: its offset */
 #define NFG_PATCH_MSG_ARG   0x5a26 /* 1: it has a msghdr argument */
 #define NFG_PATCH_MSG_LOAD  0x5a27 /* the next instruction loads the msghdr argument: its offset */
+#define NFG_PATCH_DROP_ARG  0x5a28 /* as the bits of the cookie: NFG_COOKIE_DROP_ARG */
+#define NFG_PATCH_DROP_LOAD 0x5a29 /* the next instruction loads the reason of a drop: its offset */
 #define NFG_PATCH_SHOW_CNT \
 	0x5a24 /* number of words of the function's members (--show) and their states */
 #define NFG_PATCH_SHOW   0x5a25 /* replaced by the call of --show's code (shown.h) */
@@ -332,6 +334,14 @@ enum nfg_ret_kind {
 	 (__u64)(has_ret) << 28 | (__u64)(ret_kind) << 29 | (__u64)(skb_arg) << 32 |             \
 	 (__u64)(msg_arg) << 36)
 #define NFG_COOKIE_RET_KIND(cookie) ((cookie) >> 29 & 3)
+
+/*
+ * Of a start function whose calls count only if they drop a packet (cfg.drops): the index of the reason among its arguments, plus
+ * one, or NFG_DROP_WITHOUT_REASON. 0: all its calls count.
+ */
+#define NFG_COOKIE_DROP(arg)        ((__u64)(arg) << 40)
+#define NFG_COOKIE_DROP_ARG(cookie) ((cookie) >> 40 & 0xf)
+#define NFG_DROP_WITHOUT_REASON     0xf
 
 /*
  * A network namespace in scope_netns. Its packets without a socket are in scope if only the scope uses it; if tasks out
@@ -601,7 +611,11 @@ struct nfg_cfg {
 	/* ids, plus one, of functions at which no packet gets a number; 0: none */
 	__u32 past_end[NFG_PAST_END_CNT];
 	__u32 sleep_point; /* index, plus one, of the points of sleeps (NFG_SLEEP_*); 0: sleeps are not shown */
-	__u32 reserved;
+	/*
+	 * 0: all calls of start functions count; else one more than the reasons, from 0 on, that are none: a call that has one of them, or no
+	 * packet, does not open the gate (NFG_COOKIE_DROP_ARG)
+	 */
+	__u32 drops;
 	__u32 checks_owners; /* 1: owner_found is attached; without it no packet may be refused because of its socket */
 	/*
 	 * If BTF lacks the preemption counter (5.10): address of __per_cpu_offset[], and the counter's offset in a

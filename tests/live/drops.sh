@@ -121,6 +121,43 @@ test_every_cause()
 	judge_drops
 }
 
+# from_to MIN MAX NUMBER WHAT
+from_to()
+{
+	[ "$3" -ge "$1" ] && [ "$3" -le "$2" ] || fail "$4: $3, not $1 to $2"
+}
+
+# A socket that closes frees packets that it does not have, too: no drops, in no mode, traced or counted. Of a connection a FIN may be one.
+test_no_packet()
+{
+	for func in sk_skb_reason_drop kfree_skb_reason kfree_skb; do
+		grep -q " $func\$" /proc/kallsyms && break
+	done
+	cat >work <<-'END'
+		workload tcp6 50
+		TO=127.0.0.1 workload udp-to 20
+	END
+	expect 0 'all calls' netfgraph --max-overhead 100 -G $func --graph-opts args -o out -- sh work 2>err
+	[ "$(count '(skb|segs)=0x0[,)]' out)" -ge 100 ] || skip 'few calls without a packet'
+	tried=
+	for mode in auto pair kprobes; do
+		netfgraph -v --attach $mode --max-overhead 100 --preset drop --graph-opts args,packet -o out -- sh work 2>err || continue
+		by=$(sed -n 's/^netfgraph: attaching by //p' err)
+		[ "$by" != "$tried" ] || continue
+		tried=$by
+		from_to 15 80 "$(count "\|  $func\(" out)" "trees by $mode"
+		expect_no_line '(skb|segs)=0x0[,)]' out
+		! has_reasons || expect_line '/\* udp .* reason=SKB_DROP_REASON_NO_SOCKET \*/$' out
+		awk '/skb_release_data\(|__kfree_skb\(/ && last ~ /reason=/ { print last } { last = $0 }' out >released
+		expect_count 0 '' released
+		expect 0 sums netfgraph profile --attach $mode --max-overhead 100 --preset drop -o out -- sh work 2>err
+		from_to 15 80 "$(awk -v name="$func" '$NF == name { n += $1 } END { print n + 0 }' out)" "sums by $mode"
+		expect 0 table netfgraph profile --by caller --attach $mode --max-overhead 100 --preset drop -o out -- sh work 2>err
+		cat out
+		from_to 15 80 "$(awk -v name="$func" '$NF == name { n += $1 } END { print n + 0 }' out)" "table by $mode"
+	done
+}
+
 # A packet without a socket, by functions whose argument for one is NULL: its namespace says whose it is.
 test_scoped()
 {
@@ -153,4 +190,4 @@ test_scoped()
 	/bin/ip netns del drops
 }
 
-run_tests preset_drop every_cause scoped
+run_tests preset_drop every_cause no_packet scoped

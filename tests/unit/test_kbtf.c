@@ -169,6 +169,21 @@ TEST(entries_of_drivers_by_type)
 		CHECK(entry_of(name) == KBTF_NO_ENTRY);
 }
 
+TEST(reasons_of_drops_by_type)
+{
+	int skb = btf__add_ptr(btf, btf__add_struct(btf, "sk_buff", 8));
+	int other = btf__add_enum(btf, "sk_rst_reason", 4);
+	int reason = btf__add_enum(btf, "skb_drop_reason", 4);
+
+	func_add("kfree_skb_reason", 0, skb, reason);
+	func_add("kfree_skb", 0, skb, 0);
+	func_add("tcp_send_active_reset", 0, skb, other);
+	kbtf_of(btf);
+	CHECK(kbtf_shape(kb, kbtf_next(kb, "kfree_skb_reason", NULL)).reason_arg == 2);
+	CHECK(!kbtf_shape(kb, kbtf_next(kb, "kfree_skb", NULL)).reason_arg);
+	CHECK(!kbtf_shape(kb, kbtf_next(kb, "tcp_send_active_reset", NULL)).reason_arg);
+}
+
 /* u64 (struct clocksource *), whatever it is called. */
 TEST(clocks_by_type)
 {

@@ -224,6 +224,23 @@ TEST(what_releases_a_packet_has_not_dropped_it)
 		  ",,,NO_SOCKET,,sk_skb_reason_drop,,1,100,100,100,100,100,\n");
 }
 
+/* The kernel frees NULL where there may be a packet, as when a socket closes; and by the function that drops, what was used. */
+TEST(what_has_no_packet_or_was_used_is_no_drop)
+{
+	begin_pair(ROWKEY_REASON, ROWKEY_PROGRAM);
+	feed(ROW_LEAF, 0, "kfree_skb_reason", "skb=0x0, reason=2 [SKB_DROP_REASON_NOT_SPECIFIED]");
+	feed(ROW_LEAF, 0, "kfree_skb_reason", "skb=0x5, reason=1 [SKB_CONSUMED]");
+	feed(ROW_LEAF, 0, "sk_skb_reason_drop", "sk=0x4, skb=0x5, reason=SKB_NOT_DROPPED_YET");
+	feed(ROW_LEAF, 0, "kfree_skb_list_reason", "segs=0x0, reason=SKB_DROP_REASON_QDISC_DROP");
+	feed(ROW_LEAF, 0, "kfree_skb", "skb=0x0");
+	feed(ROW_LEAF, 0, "sk_skb_reason_drop", "sk=0x0, skb=0x7, reason=SKB_DROP_REASON_UDP_CSUM");
+	feed(ROW_LEAF, 0, "kfree_skb", "skb=0x8");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,,,curl,kfree_skb,,1,100,100,100,100,100,\n"
+		  ",,,UDP_CSUM,,curl,sk_skb_reason_drop,,1,100,100,100,100,100,\n");
+	CHECK(keytable_stats(kt)->no_drop_cnt == 5 && !keytable_stats(kt)->keyless_cnt);
+}
+
 TEST(a_list_is_freed_packet_by_packet)
 {
 	begin(ROWKEY_REASON, 100);

@@ -64,6 +64,41 @@ static struct nfg_cfg configured(const char *line)
 	return cfg;
 }
 
+/* "d": only drops count, of each function. */
+static const char *drops_of(const char *line)
+{
+	static struct func dropping[] = {
+		{ .name = { "kfree_skb", 9 }, .skb_arg = 1 },
+		{ .name = { "sk_skb_reason_drop", 18 }, .skb_arg = 2, .reason_arg = 3 },
+		{ .name = { "consume_skb", 11 }, .skb_arg = 1 },
+	};
+	static char word[CNT_OF(dropping) + 1];
+	struct functab tab = { .funcs = dropping, .cnt = CNT_OF(dropping) };
+	struct starts *starts = NULL;
+	uint8_t *kinds = NULL;
+	struct opts opts = opts_of(line);
+
+	CHECK(!start_setup_new(&starts, &kinds, &opts, &tab, NULL));
+	for (size_t i = 0; i < tab.cnt; i++)
+		word[i] = dropping[i].only_drops ? 'd' : '-';
+	starts_free(starts);
+	free(kinds);
+	opts_release(&opts);
+	return word;
+}
+
+/* Who names the function wants all its calls, and so does another preset that has it. */
+TEST(of_what_drops_only_drops_are_wanted)
+{
+	CHECK_STR(drops_of("--preset drop"), "dd-");
+	CHECK_STR(drops_of("--preset drop -G consume_skb"), "dd-");
+	CHECK_STR(drops_of("--preset drop -G kfree_skb"), "-d-");
+	CHECK_STR(drops_of("--preset drop --preset stages"), "---");
+	CHECK_STR(drops_of("--preset drop -g kfree_skb"), "-d-");
+	CHECK_STR(drops_of("-G sk_skb_reason_drop"), "---");
+	CHECK_STR(drops_of("-T kfree_skb"), "---");
+}
+
 TEST(programs_learn_the_conditions)
 {
 	struct nfg_cfg cfg = configured("");

@@ -359,6 +359,34 @@ TEST(drops_and_losses_are_rates)
 	CHECK(hits_after("6 lost1") == 2 && hits[1].cond->what == TRIGGER_LOSSES);
 }
 
+static void feed_point(uint64_t time_ns, uint32_t nr)
+{
+	const struct event ev = {
+		.kind = EVENT_POINT, .time_ns = time_ns, .tid = 7, .func_id = nr
+	};
+
+	CHECK(!trigger_feed(t, &ev, 1));
+}
+
+/* The function that drops is also called without a packet; the tracepoint has packets alone. */
+TEST(events_of_the_tracepoint_are_the_drops_where_it_is_recorded)
+{
+	const struct trigger_ops by_point = { .hit = keep, .drop_point = 3, .cost = &cost };
+	const struct trigger_cond *missing;
+
+	script_begin("csrk");
+	CHECK(!trigger_parse(&rule, "drops > 2/s || kfree_skb_reason > 4/s"));
+	CHECK(!trigger_new(&t, &rule, &functab, &by_point, &missing));
+	CHECK(!hits_after("1 k{ 2 k{ 3 k{ 4 k{"));
+	feed_point(5, 2);
+	feed_point(6, 1);
+	feed_point(7, 2);
+	CHECK(!hit_cnt);
+	feed_point(8, 2);
+	CHECK(hit_cnt == 1 && hits[0].cond->what == TRIGGER_DROPS && !hits[0].func_id);
+	CHECK(hits_after("9 k{") == 2 && hits[1].cond->what == TRIGGER_FUNCS);
+}
+
 /* Ten calls below it take 100 ns each, and the tracing of each, and of the call itself, a microsecond. */
 TEST(what_tracing_adds_is_no_part_of_a_duration)
 {

@@ -219,6 +219,7 @@ static int func_attach_as(struct attach *at, const struct bpfobj *obj, const str
 		.arg_idx = func->arg_idx,
 		.skb_arg = func->skb_arg,
 		.msg_arg = func->msg_arg,
+		.drop_arg = template_drop_arg(func),
 		.arg_cnt = func->arg_cnt,
 		.ret_kind = func->ret_kind,
 		.has_ret = func->has_ret,

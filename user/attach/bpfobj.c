@@ -404,7 +404,7 @@ static bool looks_at_args(const struct bpfobj *obj)
 {
 	const struct nfg_cfg *cfg = &obj->config.cfg;
 
-	return cfg->scope_packets || cfg->by_packet || cfg->want_values || cfg->marks;
+	return cfg->scope_packets || cfg->by_packet || cfg->want_values || cfg->marks || cfg->drops;
 }
 
 static int configure_templates(struct bpfobj *obj, const struct progs *progs)

@@ -103,12 +103,16 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct te
 	/* without such an argument the program loads a value and ignores it */
 	unsigned int skb_idx = spec->skb_arg ? spec->skb_arg - 1u : spec->arg_idx;
 	unsigned int msg_idx = spec->msg_arg ? spec->msg_arg - 1u : spec->arg_idx;
+	const bool has_reason = spec->drop_arg && spec->drop_arg != NFG_DROP_WITHOUT_REASON;
+	unsigned int reason_idx = has_reason ? spec->drop_arg - 1u : spec->arg_idx;
 
 	for (uint32_t i = 0; i + 1 < insn_cnt; i++) {
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_SKB_LOAD)
 			insns[i + 1].off = (int16_t)(skb_idx * sizeof(__u64));
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_MSG_LOAD)
 			insns[i + 1].off = (int16_t)(msg_idx * sizeof(__u64));
+		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_DROP_LOAD)
+			insns[i + 1].off = (int16_t)(reason_idx * sizeof(__u64));
 		if (insns[i].code == mov_code && insns[i].imm == NFG_PATCH_ARG_LOAD)
 			insns[i + 1].off = (int16_t)(spec->arg_idx * sizeof(__u64));
 		/* the return value follows the arguments */
@@ -118,6 +122,7 @@ static void patch_arg(struct bpf_insn *insns, uint32_t insn_cnt, const struct te
 	}
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_SKB_ARG, spec->skb_arg != 0);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_MSG_ARG, spec->msg_arg != 0);
+	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_DROP_ARG, spec->drop_arg);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_ARG_KIND, spec->arg_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_RET_KIND, spec->ret_kind);
 	patch_insns(insns, insn_cnt, mov_code, NFG_PATCH_VAL_CNT, spec->arg_cnt);

@@ -16,6 +16,7 @@ struct template_spec {
 	uint8_t arg_idx;
 	uint8_t skb_arg;
 	uint8_t msg_arg;
+	uint8_t drop_arg; /* NFG_COOKIE_DROP_ARG */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;
@@ -28,11 +29,20 @@ struct template_spec {
 	uint32_t shown_cnt; /* the words that it fills; 0: there is none */
 };
 
+/* template_drop_arg - NFG_COOKIE_DROP_ARG of @func. */
+static inline uint8_t template_drop_arg(const struct func *func)
+{
+	if (!func->only_drops || !func->skb_arg)
+		return 0;
+	return func->reason_arg ? func->reason_arg : NFG_DROP_WITHOUT_REASON;
+}
+
 /* template_cookie - the cookie of funcs[@func_id] for a program that serves many functions. */
 static inline uint64_t template_cookie(const struct func *func, uint32_t func_id)
 {
 	return NFG_COOKIE(func_id, func->arg_kind, func->arg_idx, func->skb_arg, func->msg_arg,
-			  func->arg_cnt, func->has_ret, func->ret_kind);
+			  func->arg_cnt, func->has_ret, func->ret_kind) |
+	       NFG_COOKIE_DROP(template_drop_arg(func));
 }
 
 /*

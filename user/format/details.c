@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "format/flow.h"
+#include "format/rowkey.h"
 #include "kernel/probe.h"
 #include "kernel/sleep.h"
 #include "nfg_abi.h"
@@ -169,7 +170,7 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 	if (call->has_packet && packet_text(&call->packet, &nt->packet))
 		is_new = is_news(nt, row, &call->packet);
 	len = nt->packet.len;
-	if (nt->config.protos)
+	if (nt->config.protos && !rowkey_only_releases(row->name))
 		proto_named_enum(nt->config.protos, row->func_id, "reason", call->args,
 				 call->arg_cnt, &nt->packet);
 	/* a drop with its reason is always shown */

@@ -260,7 +260,10 @@ static uint32_t current_entry(struct keytable *kt, const struct calltask *task, 
 			id_take_key(&id.texts[i * ROWKEY_PART_CNT], keys->by[i], &found[i]);
 	}
 	if (!is_counted(keys, has)) {
-		kt->stats.keyless_cnt++;
+		if (rowkeys_has(keys, ROWKEY_REASON) && rowkey_is_no_drop(row))
+			kt->stats.no_drop_cnt++;
+		else
+			kt->stats.keyless_cnt++;
 		return NO_ENTRY;
 	}
 	for (uint32_t i = 0; i < keys->cnt; i++)

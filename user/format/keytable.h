@@ -50,6 +50,7 @@ struct keytable_stats {
 	/* drops of which tracing hides the place, with no traced function around them: tracepoints, and calls that are counted */
 	uint64_t placeless_cnt;
 	uint64_t placeless_call_cnt;
+	uint64_t no_drop_cnt; /* calls that are not counted by reason, because they drop nothing */
 	uint64_t partial_cnt; /* calls left out because their return is missing; */
 	uint64_t stray_cnt;   /* because their entry is */
 	uint64_t gap_cnt;     /* places where events are missing */

@@ -272,17 +272,35 @@ static bool is_drop(const struct row *row)
 	       value_named(row, row->kind == ROW_POINT ? "skbaddr" : "skb");
 }
 
-/* These have a reason, too, but also free what was used. */
-static bool only_releases(const struct row *row)
+bool rowkey_only_releases(struct text func)
 {
 	static const char *const names[] = { "__kfree_skb", "skb_release_all", "skb_release_data" };
 
-	return row->kind != ROW_POINT && is_one_of(row->name, names, ARRAY_SIZE(names));
+	return is_one_of(func, names, ARRAY_SIZE(names));
+}
+
+bool rowkey_is_no_drop(const struct row *row)
+{
+	const struct value *skb = value_named(row, "skb");
+	struct text reason = { 0 };
+	uint64_t address;
+
+	if (row->kind == ROW_POINT)
+		return false;
+	if (rowkey_only_releases(row->name))
+		return true;
+	if (!reason_of(row, &reason) && !is_drop(row))
+		return false;
+	if (!skb)
+		skb = value_named(row, "segs");
+	return (skb && number_of(skb, &address) && !address) ||
+	       text_equal(reason, text_from("SKB_CONSUMED")) ||
+	       text_equal(reason, text_from("SKB_NOT_DROPPED_YET"));
 }
 
 static bool take_drop(struct rowkey *key, const struct row *row)
 {
-	if (only_releases(row) || (!reason_of(row, &key->parts[0]) && !is_drop(row)))
+	if (rowkey_is_no_drop(row) || (!reason_of(row, &key->parts[0]) && !is_drop(row)))
 		return false;
 	key->parts[1] = place_of(row);
 	key->frees_list = place_frees_list(key->parts[1]);

@@ -92,6 +92,18 @@ bool rowkey_of(struct rowkey *key, const struct rowkeys *keys, uint32_t nr, cons
 /* rowkey_member - the member @path that a call shows; NULL: it shows no such member. */
 const struct value *rowkey_member(const struct row *row, struct text path);
 
+/*
+ * rowkey_only_releases - whether @func has a reason, too, but also frees what was used, and what another function has dropped: its reason is
+ * none of a drop, and since 6.11 always NOT_SPECIFIED.
+ */
+bool rowkey_only_releases(struct text func);
+
+/*
+ * rowkey_is_no_drop - whether the call is of a function that drops packets, but drops none: it has no packet (NULL), a reason that is none
+ * (SKB_CONSUMED, SKB_NOT_DROPPED_YET), or only releases what others have dropped or used.
+ */
+bool rowkey_is_no_drop(const struct row *row);
+
 /* rowkey_place_is_hidden - whether tracing hides the place of a drop: there is an address, but of a tracer. */
 bool rowkey_place_is_hidden(const struct row *row);
 

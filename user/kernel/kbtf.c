@@ -145,6 +145,13 @@ static uint8_t ret_kind(const struct btf *btf, uint32_t type_id)
 	return type->size == 4 ? NFG_RET_INT : NFG_RET_NONE;
 }
 
+static bool is_drop_reason(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = kbtf_type(btf, id, NULL);
+
+	return type && btf_is_enum(type) && !strcmp(name_of(btf, type), KBTF_DROP_REASON);
+}
+
 /* Prefers a socket, because its owner is certain. */
 static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
 			    const struct btf_type *proto, enum kbtf_owner owner)
@@ -163,6 +170,9 @@ static void find_packet_arg(struct kbtf_shape *shape, const struct btf *btf,
 		if (owner == KBTF_KERNEL && !shape->msg_arg &&
 		    points_to(btf, param[i].type, "msghdr"))
 			shape->msg_arg = (uint8_t)(i + 1);
+		if (owner == KBTF_KERNEL && !shape->reason_arg &&
+		    is_drop_reason(btf, param[i].type))
+			shape->reason_arg = (uint8_t)(i + 1);
 	}
 }
 

@@ -32,6 +32,8 @@ enum kbtf_owner {
 	KBTF_OWNER_CNT,
 };
 
+#define KBTF_DROP_REASON "skb_drop_reason" /* an enum, since 5.17 */
+
 struct kbtf_func {
 	const char *name;   /* borrowed; valid until kbtf_free */
 	const char *module; /* NULL: built in; of a BPF program: "bpf:ID" */
@@ -54,6 +56,7 @@ struct kbtf_shape {
 	uint8_t arg_idx;  /* ... and its index */
 	uint8_t skb_arg;  /* index of its first sk_buff argument, plus one; 0: none */
 	uint8_t msg_arg; /* the same of a msghdr, which has the destination of what the sock sends */
+	uint8_t reason_arg; /* the same of the reason of a drop */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */

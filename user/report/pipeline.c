@@ -780,6 +780,26 @@ int start_setup_check_filter(const struct opts *opts, struct functab *functab,
 	return filter_misses("--filter", opts->filter, &missing, protos, FILTER_ANY_FUNC, NULL);
 }
 
+/* Whether drops alone are asked for, not all calls of a function that drops packets. */
+static bool wants_drops_of(const struct opts *opts, const struct func *func)
+{
+	const char *name = func->name.ptr;
+	bool is_asked_for = explainopts_starts_at(opts, name);
+
+	if (is_listed(&opts->graph_funcs, func))
+		return false;
+	for (size_t i = 0; i < opts->presets.cnt; i++) {
+		const struct preset *preset = preset_find(opts->presets.items[i]);
+
+		if (!preset_has_start(preset, name))
+			continue;
+		if (!preset_only_drops(preset))
+			return false;
+		is_asked_for = true;
+	}
+	return is_asked_for;
+}
+
 void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *functab, size_t first)
 {
 	const bool has_starts = selector_of(opts, SELECTS_BY_STARTS);
@@ -791,6 +811,7 @@ void start_setup_add(uint8_t *kinds, const struct opts *opts, struct functab *fu
 			   : pipeline_is_start(opts, func) ? STARTS_OPEN
 							   : STARTS_PLAIN;
 		func->is_start = has_starts && kinds[i] == STARTS_OPEN;
+		func->only_drops = func->is_start && wants_drops_of(opts, func);
 	}
 }
 

@@ -569,6 +569,19 @@ static void sink_say_missing(const struct trigger_cond *cond)
 	log_hint("'netfgraph list -v' shows why a function is not traced; -T +GLOB adds some");
 }
 
+/* The number, plus one, of skb:kfree_skb among the tracepoints that are recorded. */
+static uint32_t drop_point_of(const struct pointtab *points)
+{
+	for (uint32_t i = 0; points && i < points->cnt; i++) {
+		const struct point *point = &points->points[i];
+
+		if (text_equal(point->system, text_from("skb")) &&
+		    text_equal(point->name, text_from("kfree_skb")))
+			return i + 1;
+	}
+	return 0;
+}
+
 static int sink_watch(struct sink_flight *sf, const struct sink_recording_config *config)
 {
 	const struct trigger_ops ops = {
@@ -576,6 +589,7 @@ static int sink_watch(struct sink_flight *sf, const struct sink_recording_config
 		.fits = has_tested,
 		.passes = passes,
 		.ctx = sf,
+		.drop_point = drop_point_of(config->points),
 		.cost = &config->made->cost,
 	};
 	const struct trigger_cond *missing;

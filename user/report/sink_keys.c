@@ -249,6 +249,10 @@ static void say_keyless(const struct sink_keys *sk, const struct keytable_stats 
 			 rowkeys_what(keys, needed_key(keys)), has_either ? " and " : "",
 			 has_either ? rowkeys_what(keys, 1) : "",
 			 plural(stats->keyless_cnt, "is", "are"));
+	if (stats->no_drop_cnt)
+		log_info("%" PRIu64 " %s no packet, or one that was used: that is no drop",
+			 stats->no_drop_cnt,
+			 plural(stats->no_drop_cnt, "call frees", "calls free"));
 	for (uint32_t i = 0; i < keys->cnt; i++) {
 		const uint64_t cnt = stats->lacking_cnts[i];
 

@@ -189,6 +189,11 @@ bool preset_counts_once(const struct preset *preset)
 	return text_has_word("drop retransmit", text_from(preset->name));
 }
 
+bool preset_only_drops(const struct preset *preset)
+{
+	return !strcmp(preset->name, "drop");
+}
+
 bool preset_has_start(const struct preset *preset, const char *name)
 {
 	return text_has_word(preset->starts, text_from(name));

@@ -51,6 +51,9 @@ extern const char preset_costs[];
  */
 bool preset_counts_once(const struct preset *preset);
 
+/* preset_only_drops - whether only calls count that drop a packet, not those without one (NULL), or with one that was used. */
+bool preset_only_drops(const struct preset *preset);
+
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);
 

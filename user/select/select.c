@@ -857,6 +857,7 @@ static struct func select_func_of(const struct candidate *cand, uint64_t addr)
 				    : shape->arg_kind,
 		.arg_idx = shape->arg_idx,
 		.skb_arg = shape->skb_arg,
+		.reason_arg = shape->reason_arg,
 		.msg_arg = is_sender(cand->func.name) ? shape->msg_arg : 0,
 		.arg_cnt = shape->arg_cnt,
 		.ret_kind = shape->ret_kind,

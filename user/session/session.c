@@ -875,6 +875,8 @@ static void put_conditions(struct strbuf *out, const struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 
+	if (ses->bpfobj.config.cfg.drops && opts->presets.cnt == 1 && !opts->graph_funcs.cnt)
+		strbuf_str(out, " to drop a packet"); /* of other calls we are not told */
 	scopeopts_text(out, opts);
 	if (opts->has_cpus)
 		strbuf_str(out, " on the CPUs of -C");

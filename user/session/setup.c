@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/privdrop.h"
 #include "base/suggest.h"
+#include "base/vec.h"
 #include "base/verdict.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
@@ -616,6 +617,21 @@ static bool follows_irqs(const struct session *ses)
 	return !rt_is_kernel();
 }
 
+/* For cfg.drops: before 5.18 all reasons are of drops, and SKB_CONSUMED came with 6.3. */
+static uint32_t drops_of(const struct session *ses)
+{
+	static const char *const none[] = { "SKB_NOT_DROPPED_YET", "SKB_CONSUMED" };
+	uint32_t none_cnt = 0;
+	bool only_drops = false;
+
+	for (size_t i = 0; i < ses->functab.cnt; i++)
+		only_drops |= ses->functab.funcs[i].only_drops;
+	while (none_cnt < ARRAY_SIZE(none) &&
+	       kbtf_has_enumerator(ses->facts.kbtf, KBTF_DROP_REASON, none[none_cnt]))
+		none_cnt++;
+	return only_drops ? none_cnt + 1 : 0;
+}
+
 /* The configuration of the programs, except for sums. */
 static struct nfg_cfg cfg_of(const struct session *ses)
 {
@@ -624,6 +640,7 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 		.want_values = wants_values(opts),
 		.skip_hardirq = !opts->irqs,
 		.by_cpu = opts->has_cpus,
+		.drops = drops_of(ses),
 	};
 
 	start_setup_configure(opts, &cfg);

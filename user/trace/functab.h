@@ -17,16 +17,18 @@ struct func {
 	int btf_fd;
 	uint32_t
 		prog_id; /* of the BPF program that it is, or is part of; 0: a function of the kernel */
-	uint8_t owner;    /* enum kbtf_owner */
-	uint8_t arg_kind; /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
-	uint8_t arg_idx;  /* ... and its index */
-	uint8_t skb_arg;  /* index of its first sk_buff argument, plus one; 0: none */
-	uint8_t msg_arg;  /* the same of a msghdr */
+	uint8_t owner;      /* enum kbtf_owner */
+	uint8_t arg_kind;   /* enum nfg_arg_kind: its first sk_buff or sock argument ... */
+	uint8_t arg_idx;    /* ... and its index */
+	uint8_t skb_arg;    /* index of its first sk_buff argument, plus one; 0: none */
+	uint8_t msg_arg;    /* the same of a msghdr */
+	uint8_t reason_arg; /* of the reason of a drop */
 	uint8_t arg_cnt;
 	uint8_t ret_kind; /* enum nfg_ret_kind */
 	bool has_ret;     /* it returns something */
 	bool fits_filter; /* it has every argument and result that --filter names */
 	bool is_start;    /* it opens the graph (-G, --preset) */
+	bool only_drops;  /* ... with calls that drop a packet, not with others */
 	bool is_named;    /* requested by name, not by a pattern: a refusal is worth a warning */
 	bool is_extra;    /* not on a packet's path; included because attaching it costs no time */
 	bool runs_around; /* the kernel calls it around every program (deny_runs_around) */

@@ -287,7 +287,7 @@ static bool trigger_watch(struct trigger *t, uint32_t idx, const struct functab 
 	const struct trigger_cond *cond = &t->rule->conds[idx];
 	const char *rule;
 
-	if (cond->what == TRIGGER_LOSSES)
+	if (cond->what == TRIGGER_LOSSES || (cond->what == TRIGGER_DROPS && t->ops.drop_point))
 		return true;
 	if (cond->what == TRIGGER_FUNCS)
 		return watch_from(t, idx, cond->pattern, functab, 0);
@@ -456,7 +456,7 @@ static void rate_add(struct trigger *t, uint32_t idx, const struct event *ev, ui
 	tell(t, (struct trigger_hit){ .cond = cond,
 				      .time_ns = ev->time_ns,
 				      .tid = ev->kind == EVENT_LOST ? 0 : ev->tid,
-				      .func_id = ev->kind == EVENT_LOST ? 0 : ev->func_id });
+				      .func_id = event_is_call(ev) ? ev->func_id : 0 });
 }
 
 /* ---- calls ---- */
@@ -691,12 +691,26 @@ static int feed_call(struct trigger *t, const struct event *ev)
 	return 0;
 }
 
+/* Other than calls, these are all of packets: the function that drops is also called without one. */
+static void count_drop(struct trigger *t, const struct event *ev)
+{
+	if (!t->ops.drop_point || ev->func_id != t->ops.drop_point - 1)
+		return;
+	for (uint32_t i = 0; i < t->rule->cnt; i++) {
+		if (t->rule->conds[i].what == TRIGGER_DROPS)
+			rate_add(t, i, ev, 1);
+	}
+}
+
 static int trigger_feed_one(struct trigger *t, const struct event *ev)
 {
 	switch (ev->kind) {
 	case EVENT_ENTRY:
 	case EVENT_EXIT:
 		return feed_call(t, ev);
+	case EVENT_POINT:
+		count_drop(t, ev);
+		break;
 	case EVENT_GAP:
 		trigger_forget(t);
 		break;

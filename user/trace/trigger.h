@@ -93,6 +93,8 @@ struct trigger_ops {
 	/* Whether a call passes: at the event of its entry or, with tests_result, of its exit. */
 	bool (*passes)(void *ctx, uint32_t cond_idx, const struct event *ev);
 	void *ctx;
+	/* index, plus one, of the tracepoint that every drop hits: its events count as drops; 0: calls of the function that drops do */
+	uint32_t drop_point;
 	const struct netcost *
 		cost; /* what a traced call adds to durations, once it is known; NULL: nothing does. Borrowed */
 };
