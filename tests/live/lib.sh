@@ -117,7 +117,7 @@ was_disturbed()
 {
 	[ ! -e /tmp/disturbed ] || return 0
 	[ "$tries" -le 3 ] || return
-	cat "$dir/log" "$dir"/err* 2>/dev/null | grep -qE "recursion guard|a task was off the CPU for long while recording one|without (its|their) (duration|entry|return)|hidden or cut off"
+	cat "$dir/log" "$dir"/err* 2>/dev/null | grep -qE "recursion guard|a task was off the CPU for long while recording one|without (its|their) (duration|entry|return)|hidden or cut off|events may be missing before"
 }
 
 run_one()

@@ -188,7 +188,7 @@ TEST(members_take_pairs)
 	CHECK(best(MANY "members=25 extra=1") == ATTACH_KPROBE);
 	CHECK(best(MANY "multi members=100") == ATTACH_MULTI);
 	CHECK(is_planned(MANY "members=1", ATTACH_KPROBE, ATTACH_PAIR) && plan.members_by_pair);
-	CHECK_STR(attach_plan_shares(&plan, &want, 0).pair_option, "--by");
+	CHECK_STR(attach_plan_shares(&plan, &want, 0).pair_option, "BYTES");
 	want.member_option = "--when";
 	CHECK_STR(attach_plan_shares(&plan, &want, 0).pair_option, "--when");
 	CHECK(is_planned(MANY "members=1 =kprobe", ATTACH_KPROBE, ATTACH_PAIR));
@@ -201,6 +201,21 @@ TEST(members_take_pairs)
 	CHECK(!is_refused(MANY "preempt=on =complete"));
 	CHECK(is_refused(MANY "members=1 preempt=on =complete"));
 }
+
+static bool cost_calls(const char *script)
+{
+	given(script);
+	return attach_members_cost_calls(&want);
+}
+
+/* Nothing is gained without them where the kernel has no other way, or calls may be missed anyway. */
+TEST_ONE(members_cost_calls_beside_kprobes, CHECK(cost_calls(MANY "preempt=on")),
+	 CHECK(cost_calls(MANY "preempt=?")), CHECK(cost_calls(MANY "preempt=on =complete")),
+	 CHECK(cost_calls(MANY "preempt=on =kprobe")), CHECK(!cost_calls(MANY "preempt=off")),
+	 CHECK(!cost_calls(MANY "preempt=on =cheap")), CHECK(!cost_calls(MANY "preempt=on =pair")),
+	 CHECK(!cost_calls(MANY "preempt=on filter starts")),
+	 CHECK(!cost_calls("large session values funcs=100 preempt=on")),
+	 CHECK(!cost_calls("large session kprobe addresses values funcs=3 progs=3 preempt=on")));
 
 /* A page for each thread of the host: as much as anybody may spend without being asked. */
 TEST(kprobe_takes_no_page_of_a_million_threads)

@@ -162,10 +162,10 @@ bool attach_is_fast(const struct attach_want *want)
 	return attach_is_shared(by_trampoline_best(want)) || by_site_best(want) != ATTACH_AUTO;
 }
 
-/* The option that makes functions show members. */
+/* What makes functions show members. */
 static const char *member_option(const struct attach_want *want)
 {
-	return want->member_option ? want->member_option : "--by";
+	return want->member_option ? want->member_option : "BYTES";
 }
 
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
@@ -392,9 +392,10 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 			 " MiB of kernel memory with %" PRIu64
 			 " threads (--complete or --attach kprobe uses them anyway)",
 			 attach_thread_bytes(want) >> 20, want->thread_cnt);
-	if (may_miss_calls(plan, want) && plan->members_by_pair && !want->member_option)
+	if (may_miss_calls(plan, want) && plan->members_by_pair && !plan->starts_by_pair &&
+	    !want->member_option)
 		log_warn(
-			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (--complete misses none, and has no BYTES)",
+			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (without --sort bytes there is no BYTES, and none is missed)",
 			preempts(want), tells_missed(want));
 	else if (may_miss_calls(plan, want))
 		log_warn(
@@ -405,6 +406,16 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 			"%zu functions are attached by fentry and fexit: this kernel %s tasks inside such "
 			"programs, so other tasks' calls may be missed",
 			pair_cnt, preempts(want));
+}
+
+bool attach_members_cost_calls(const struct attach_want *want)
+{
+	struct attach_want bare = *want;
+
+	bare.member_cnt = 0;
+	if (want->has_filter || !wants_all_calls(want))
+		return false;
+	return attach_is_by_site(attach_is_open(want->mode) ? attach_mode_best(&bare) : want->mode);
 }
 
 /* Whether functions that one way refuses may be attached by fentry and fexit. */

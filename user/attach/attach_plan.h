@@ -138,6 +138,12 @@ int attach_plan_choose(struct attach_plan *plan, const struct attach_want *want)
 void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *want,
 		      size_t pair_cnt);
 
+/*
+ * attach_members_cost_calls - whether calls may be missed if functions have members (--show), and are not without. Asked before
+ * it is known which functions have some.
+ */
+bool attach_members_cost_calls(const struct attach_want *want);
+
 /* attach_plan_shares - how many functions each mode attaches; @start_cnt: start functions among them. */
 struct attach_shares attach_plan_shares(const struct attach_plan *plan,
 					const struct attach_want *want, size_t start_cnt);

@@ -549,12 +549,12 @@ static const char *take_events(struct opts *opts)
 }
 
 /*
- * How long packets are, no argument says. Members take programs inside which some kernels preempt tasks, so who wants each
- * call does without; tracepoints have fields of their own.
+ * How long packets are, no argument says; tracepoints have fields of their own. A trace forgoes lengths where they would cost
+ * calls: plan_forgoes_lengths.
  */
 static const char *take_lengths(struct opts *opts)
 {
-	if (opts->counts_points || opts->is_complete)
+	if (opts->counts_points)
 		return NULL;
 	return shown_parse(&opts->shown, "skb.len", NULL);
 }

@@ -1105,5 +1105,5 @@ void choose_events_account(const struct choose_events *ch)
 			plural(value_match_missed_cnt(ch->match), "call", "calls"),
 			selector_of(ch->config.opts, SELECTS_BY_VALUES)->option);
 	if (ch->starts)
-		start_setup_say(ch->starts, ch->config.path);
+		start_setup_say(ch->starts, ch->config.opts, ch->config.path);
 }

@@ -861,10 +861,22 @@ size_t start_setup_cnt(const struct opts *opts, const struct functab *functab)
 	return cnt;
 }
 
-void start_setup_say(const struct starts *starts, const char *path)
+/* A call of a start function is a graph, and the only call in it that is sure to count in a table. */
+static void say_uncounted(const struct starts_stats *stats, const char *path)
 {
-	const struct starts_stats *stats = starts_stats_get(starts);
+	log_warn_cnt(stats->broken_cnt, path,
+		     plural(stats->broken_cnt,
+			    "call is not counted: events may be missing before it ended",
+			    "calls are not counted: events may be missing before they ended"));
+	log_warn_cnt(
+		stats->huge_cnt, path,
+		plural(stats->huge_cnt,
+		       "call is not counted: it has too many events below it to be held",
+		       "calls are not counted: they have too many events below them to be held"));
+}
 
+static void say_hidden(const struct starts_stats *stats, const char *path)
+{
 	log_warn_cnt(
 		stats->broken_cnt, path,
 		plural(stats->broken_cnt,
@@ -873,8 +885,17 @@ void start_setup_say(const struct starts *starts, const char *path)
 	log_warn_cnt(stats->huge_cnt, path,
 		     plural(stats->huge_cnt, "graph is hidden: it has too many events to be held",
 			    "graphs are hidden: they have too many events to be held"));
-	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them shown",
-		 stats->start_cnt, stats->shown_cnt);
+}
+
+void start_setup_say(const struct starts *starts, const struct opts *opts, const char *path)
+{
+	const struct starts_stats *stats = starts_stats_get(starts);
+	const bool is_table =
+		opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF;
+
+	(is_table ? say_uncounted : say_hidden)(stats, path);
+	log_info("%" PRIu64 " calls of start functions, %" PRIu64 " of them %s", stats->start_cnt,
+		 stats->shown_cnt, is_table ? "counted" : "shown");
 }
 
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts)

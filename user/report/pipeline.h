@@ -179,10 +179,10 @@ bool start_setup_is_start(const struct opts *opts, const struct func *func);
 size_t start_setup_cnt(const struct opts *opts, const struct functab *functab);
 
 /*
- * start_setup_say - warn of graphs that are not shown whole; with -v, log how many calls of start functions there were,
- * and how many were shown. @path: of the recording, NULL if live.
+ * start_setup_say - warn of graphs that are not shown whole, or in a table of calls that are not counted; with -v, log how many
+ * calls of start functions there were, and how many were shown. @path: of the recording, NULL if live.
  */
-void start_setup_say(const struct starts *starts, const char *path);
+void start_setup_say(const struct starts *starts, const struct opts *opts, const char *path);
 
 /* start_setup_say_unmatched - warn if no call matched --filter, --errors-only or --slower-than. */
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts);

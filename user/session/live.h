@@ -42,6 +42,7 @@
  */
 struct session {
 	const struct opts *opts;
+	struct opts lean_opts; /* a copy without what costs calls; borrows all that it points to */
 	int cpu_cnt;
 	char release[65]; /* uname -r */
 	char node[128];   /* wants_host */

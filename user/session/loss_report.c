@@ -126,7 +126,7 @@ static void say_held(const struct loss_report_sources *from)
 	const struct packet_hold_stats *hold = pipeline_hold_stats(from->pipeline);
 
 	if (from->starts && !from->sums)
-		start_setup_say(from->starts, NULL);
+		start_setup_say(from->starts, from->opts, NULL);
 	if (bpfobj_lost(from->bpfobj, BPFOBJ_LOST_NETNS))
 		log_warn(
 			"packets in softirqs are traced in %u network namespaces, and not in others",

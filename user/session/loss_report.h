@@ -25,6 +25,7 @@ struct loss_report {
 
 /* The sources of the numbers. */
 struct loss_report_sources {
+	const struct opts *opts;
 	const struct bpfobj *bpfobj;
 	const struct attach *attach;
 	const struct point_links *point_links;

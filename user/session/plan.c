@@ -96,6 +96,18 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 	};
 }
 
+bool plan_forgoes_lengths(const struct opts *opts, const struct facts *facts,
+			  const struct functab *tab)
+{
+	const bool is_asked = opts->has_sort && opts->profile_sort == PROFILE_BY_BYTES;
+	struct attach_want want;
+
+	if (opts->by != BY_KEY || !opts->shown || shown_option(opts->shown) || is_asked)
+		return false;
+	want = plan_attach_want(opts, facts, tab);
+	return attach_members_cost_calls(&want);
+}
+
 /* The limit for functions that the user did not name: as many as attach in reasonable time and fit in memory. */
 static size_t max_cnt(const struct opts *opts, const struct attach_want *want, bool takes_extras)
 {

@@ -35,6 +35,13 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 				    const struct functab *tab);
 
 /*
+ * plan_forgoes_lengths - whether a table by key is made without the lengths of packets, which opts->shown then is alone: no option
+ * asks for them, and calls may be missed for them.
+ */
+bool plan_forgoes_lengths(const struct opts *opts, const struct facts *facts,
+			  const struct functab *tab);
+
+/*
  * plan_are_too_many - whether a trace refuses so many functions unless --max-funcs says so: they are most of the
  * kernel.
  */

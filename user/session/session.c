@@ -647,6 +647,7 @@ static int finish_interval(struct session *ses)
 struct loss_report_sources session_loss_sources(const struct session *ses)
 {
 	return (struct loss_report_sources){
+		.opts = ses->opts,
 		.bpfobj = &ses->bpfobj,
 		.attach = ses->attach,
 		.point_links = &ses->point_links,

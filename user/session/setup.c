@@ -303,6 +303,19 @@ static int setup_choose_funcs(struct session *ses)
 	return err;
 }
 
+/* Tables by key have lengths of packets where these cost no calls, or are asked for. */
+static int forgo_lengths(struct session *ses)
+{
+	if (!plan_forgoes_lengths(ses->opts, &ses->facts, &ses->functab))
+		return 0;
+	ses->lean_opts = *ses->opts;
+	ses->lean_opts.shown = NULL;
+	ses->opts = &ses->lean_opts;
+	(log_verbosity() > 0 ? log_info : log_note)(
+		"no BYTES: calls may be missed for it on this kernel; --sort bytes has it");
+	return 0;
+}
+
 /* Whether a table by key can have a row: it is known before the trace. */
 static int check_keys(const struct session *ses)
 {
@@ -1025,11 +1038,11 @@ int session_setup(struct session *ses)
 	static int (*const steps[])(struct session * ses) = {
 		open_ready,   setup_read_host,    find_command,  setup_find_user, check_memory,
 		open_output,  fork_command,       make_scope,    begin_find,      read_facts,
-		check_kernel, setup_choose_funcs, choose_points, read_types,      check_rt,
-		make_comms,   make_gate,          make_sink,     make_pipeline,   limit_output,
-		tell_earlier, tell_load,          load_programs, check_windows,   check_time,
-		check_number, forecast,           apply_scope,   measure_cost,    attach,
-		watch_progs,  make_limits,        find_tasks,
+		check_kernel, setup_choose_funcs, forgo_lengths, choose_points,   read_types,
+		check_rt,     make_comms,         make_gate,     make_sink,       make_pipeline,
+		limit_output, tell_earlier,       tell_load,     load_programs,   check_windows,
+		check_time,   check_number,       forecast,      apply_scope,     measure_cost,
+		attach,       watch_progs,        make_limits,   find_tasks,
 	};
 	int err = 0;
 
