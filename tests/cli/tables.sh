@@ -522,6 +522,13 @@ check 'report of one flow' 0 '^$' report "$drops" --packet 'udp port 5001' --gra
 verify 'it has its calls alone' test "$(grep -c '|  *[a-z_]*(' "$dir/out")" -eq "$(grep -c '|  *[a-z_]*(' "$dir/flow")"
 check 'histogram of one flow' 0 '^$' latency ip_rcv --input "$drops" --packet 'udp port 5001' --format json
 verify 'it has its calls' test "$(jq .count "$dir/out")" = "$(in_flow ip_rcv)"
+for by in flow function; do
+	check "packets of trees by $by" 0 '^[^:]*$|: 4 calls and tracepoints lack' profile --by $by --input "$drops" --packet 'udp port 5001'
+	verify "it says whose calls count by $by" test "$(tail -n 1 "$dir/out")" = \
+		'Calls below one that matches --packet are counted whatever their own packet is, such as a reply.'
+	check "packets of one function by $by" 0 '^[^:]*$|: 4 calls and tracepoints lack' profile --by $by --input "$drops" --packet 'udp port 5001' -T ip_rcv
+	verify "none is below another by $by" test "$(wc -l <"$dir/out")" -eq 2
+done
 usage_error 'a profile has no stages' '--by stage belongs to: latency, diff' profile --by stage
 usage_error 'a histogram has no reasons' 'latency and diff have --by function or stage' latency --by reason f
 usage_error 'a flow has no callers' '--callers and --callees belong to tables of functions' profile --by flow --callers

@@ -158,9 +158,11 @@ TEST(flows_have_their_calls_and_bytes)
 
 	begin(ROWKEY_FLOW, 100);
 	feed_packet("ip_rcv", &there, 1500);
+	CHECK(!keytable_has_funcs(kt));
 	feed_packet("ip_rcv", &back, 40);
 	feed_packet("ip_rcv", &other, 0);
 	feed_packet("ip_output", &there, 60);
+	CHECK(keytable_has_funcs(kt));
 	feed_packet("ip_rcv", &none, 60);
 	feed_packet("ip_rcv", NULL, 60);
 	CHECK_STR(rows_by(PROFILE_BY_COUNT, 0),
@@ -735,6 +737,7 @@ TEST(drops_by_reason_and_flow)
 	CHECK(keytable_stats(kt)->counted_cnt == 4 && keytable_stats(kt)->keyless_cnt == 1);
 	CHECK(!keytable_stats(kt)->lacking_cnts[0] && keytable_stats(kt)->lacking_cnts[1] == 1);
 	CHECK(keytable_has_reason(kt, "SOCKET") && !keytable_has_reason(kt, "LISTEN"));
+	CHECK(!keytable_has_funcs(kt));
 	CHECK(!keytable_has_reason(kt, "10.0.0.9"));
 }
 

@@ -512,6 +512,22 @@ bool keytable_has_reason(const struct keytable *kt, const char *word)
 	return false;
 }
 
+bool keytable_has_funcs(const struct keytable *kt)
+{
+	const struct entry *first = NULL;
+
+	for (size_t i = 0; i < kt->entry_cnt; i++) {
+		const struct entry *entry = &kt->entries[i];
+
+		if (!entry->call_cnt) /* its calls are still open */
+			continue;
+		if (first && !text_equal(entry->id.texts[ID_FUNC], first->id.texts[ID_FUNC]))
+			return true;
+		first = first ? first : entry;
+	}
+	return false;
+}
+
 /* ---- the rows to print, and their order ---- */
 
 struct key_row {

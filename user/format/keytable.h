@@ -80,6 +80,9 @@ const struct keytable_stats *keytable_stats(const struct keytable *kt);
 /* keytable_has_reason - whether something was dropped for a reason with @word in its name. */
 bool keytable_has_reason(const struct keytable *kt, const char *word);
 
+/* keytable_has_funcs - whether there are rows of more than one function. */
+bool keytable_has_funcs(const struct keytable *kt);
+
 /* keytable_sorts - whether the table has that column. */
 bool keytable_sorts(enum profile_sort sort);
 

@@ -182,6 +182,7 @@ struct rowsink {
 	const struct trace_facts *facts;
 	int err; /* the first error */
 	bool is_reported;
+	bool has_packet_line;
 };
 
 /* rowsink_fail - remember the first error; 0: no error. */
@@ -193,6 +194,12 @@ static inline void rowsink_fail(struct rowsink *rs, int err)
 
 /* rowsink_write - sink_ops.flush: logs the error passed to rowsink_fail once, and returns it from then on. */
 int rowsink_write(struct rowsink *rs, bool is_idle);
+
+/*
+ * rowsink_put_packet_line - below a table in text, with --packet: say once that calls in a matching tree count, whatever their own
+ * packet is. @has_funcs: the table has several functions, so one may be below another.
+ */
+void rowsink_put_packet_line(struct rowsink *rows, bool has_funcs);
 
 /* What is above an interval's table. */
 struct interval_head {

@@ -336,6 +336,7 @@ static int put_keys(struct sink_keys *sk, uint64_t begin_ns, uint64_t end_ns)
 	if (!err && color_in_output(sk->rows.sink.file->path))
 		paint_table(buf, start);
 	leftfuncs_put_line(&sk->left, buf);
+	rowsink_put_packet_line(&sk->rows, keytable_has_funcs(sk->keys));
 	return err;
 }
 

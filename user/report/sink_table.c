@@ -163,6 +163,7 @@ static int tables_put_text(struct sink_table *st, const struct profile_view *vie
 	if (!err && color_in_output(st->rows.sink.file->path))
 		paint_table(buf, start);
 	leftfuncs_put_line(&st->left, buf);
+	rowsink_put_packet_line(&st->rows, profile_func_cnt(st->profile) > 1);
 	return err;
 }
 
@@ -277,6 +278,19 @@ void rowsink_put_interval_head(struct rowsink *rows, const struct interval_head 
 	strbuf_str(out, ", ");
 	seconds_put(out, head->end_ns > head->begin_ns ? head->end_ns - head->begin_ns : 0, 6);
 	strbuf_str(out, head->has_calls ? "\n" : ": no calls\n");
+}
+
+/* The addresses of a container that choose for --host-side are those of replies, too. */
+void rowsink_put_packet_line(struct rowsink *rows, bool has_funcs)
+{
+	const struct opts *opts = rows->opts;
+
+	if (!has_funcs || rows->has_packet_line || !opts->packet.insn_cnt || opts->host_side)
+		return;
+	rows->has_packet_line = true;
+	strbuf_str(
+		&rows->output->buf,
+		"Calls below one that matches --packet are counted whatever their own packet is, such as a reply.\n");
 }
 
 /* Whether there is a row to show. */
