@@ -88,7 +88,19 @@ expect_none_left()
 near="/bin/ip netns exec near"
 
 # Through veth, bridge, DNAT and a namespace, by each way to attach.
-test_dnat()
+test_# Behind DNAT alone, nothing matches: that is said, with the function that has the packet before.
+test_behind_dnat()
+{
+	network
+	begin netfgraph profile --by flow -v -o out -T udp_rcv -T ip_forward --packet 'udp dst port 5000' --track
+	wait_attached
+	PORT=5000 TO=10.9.9.9 $near workload udp-to 20
+	end_trace
+	expect_line '^netfgraph: none of the 2 traced functions was called with a packet that matches --packet$' err
+	expect_line '^hint: none of the functions has a received packet before NAT translates it: with -T ip_rcv ' err
+}
+
+dnat()
 {
 	network
 	for mode in pair multi kprobe kprobes; do
@@ -658,4 +670,4 @@ test_host_side()
 	kill $boxed
 }
 
-run_tests dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_fragments stages_of_others stamps
+run_tests dnat behind_dnat ends rules whole wireguard segments host_side -- flows graphs recorded tunnels fragments fragments6 stages stages_of_fragments stages_of_others stamps

@@ -137,6 +137,36 @@ TEST(who_has_ended_calls_nothing)
 	child = -1;
 }
 
+/* What receives a packet behind prerouting has its new addresses. */
+TEST(followed_packets_must_be_seen_before_nat)
+{
+	static struct func funcs[] = {
+		{ .name = { "tcp_v4_rcv", 10 }, .is_start = true },
+		{ .name = { "ip_forward", 10 }, .is_start = true },
+		{ .name = { "ip_rcv", 6 } },
+	};
+	const struct functab tab = { .funcs = funcs, .cnt = CNT_OF(funcs) };
+	struct opts track = { .follows = true };
+	struct strbuf text = { 0 };
+
+	CHECK(silence_nat(&track, &tab, true, &text));
+	CHECK_BUF(
+		&text,
+		"none of the functions has a received packet before NAT translates it: with -T ip_rcv (of IPv6 ipv6_rcv), one that matches there is followed");
+	CHECK(!silence_nat(&track, &tab, false, &text));
+	funcs[2].is_start = true;
+	CHECK(!silence_nat(&track, &tab, true, &text));
+	funcs[2].name = text_from("__netif_receive_skb_core");
+	CHECK(!silence_nat(&track, &tab, true, &text));
+	funcs[2].name = text_from("__dev_queue_xmit");
+	CHECK(!silence_nat(&track, &tab, true, &text));
+	track.follows = false;
+	funcs[2].is_start = false;
+	CHECK(!silence_nat(&track, &tab, true, &text) && !text.len);
+	track.follows = track.host_side = true;
+	CHECK(!silence_nat(&track, &tab, true, &text));
+}
+
 TEST(names_that_nobody_has)
 {
 	static const char *names[] = { "no such ta*", "silent chi?d" };

@@ -897,12 +897,20 @@ static bool is_said(const struct opts *opts)
 	       (opts->latency_funcs.cnt || opts->by == BY_STAGE);
 }
 
+static void put_nat(struct strbuf *out, const struct session *ses)
+{
+	silence_nat(ses->opts, &ses->functab, ksyms_count(ses->facts.ksyms, "nf_nat_packet") != 0,
+		    out);
+}
+
 static void put_reason(struct strbuf *out, const struct session *ses)
 {
 	if (silence_why(ses->scope, out) || ses->opts->host_side)
 		return;
 	if (scopeopts_is_command(ses->opts)) {
-		if (ses->opts->counts_points)
+		if (!ses->opts->counts_points)
+			put_nat(out, ses);
+		else
 			strbuf_str(
 				out,
 				"other tasks' softirqs, such as TCP's timers, are not traced with a COMMAND; they are "
@@ -910,7 +918,8 @@ static void put_reason(struct strbuf *out, const struct session *ses)
 		return;
 	}
 	if (!ses->has_child) {
-		silence_likely(&ses->silence, ses->scope, out);
+		if (!silence_likely(&ses->silence, ses->scope, out))
+			put_nat(out, ses);
 		return;
 	}
 	strbuf_str(out, "the command itself is traced only if it is in that scope");

@@ -238,6 +238,44 @@ bool silence_likely(const struct silence *silence, const struct taskscope *sc, s
 	return put_idle(silence, sc, out) || put_unnamed(sc, out);
 }
 
+/* ---- packets that were translated ---- */
+
+/* Functions that may have a packet before NAT: of drivers and GRO up to prerouting, and of those who send. */
+static bool is_before_nat(const char *name)
+{
+	static const char *const globs[] = {
+		"ip_rcv",        "ip_rcv_core*", "ipv6_rcv",
+		"ip6_rcv_core*", "*netif_r*",    "enqueue_to_backlog",
+		"*gro_*",        "*xmit*",       "*transmit*",
+		"*send*",        "*local_out*",  "*make_skb*",
+		"*push_pend*",   "*connect*",
+	};
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++) {
+		if (glob_match(globs[i], name))
+			return true;
+	}
+	return false;
+}
+
+bool silence_nat(const struct opts *opts, const struct functab *tab, bool has_nat,
+		 struct strbuf *out)
+{
+	const char *option = opts->graph_funcs.cnt || opts->presets.cnt ? "-G" : "-T";
+
+	if (!has_nat || !opts->follows || opts->host_side)
+		return false;
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (tab->funcs[i].is_start && is_before_nat(tab->funcs[i].name.ptr))
+			return false;
+	}
+	strbuf_printf(
+		out,
+		"none of the functions has a received packet before NAT translates it: with %s ip_rcv (of IPv6 ipv6_rcv), one that matches there is followed",
+		option);
+	return true;
+}
+
 /* ---- what was not hit ---- */
 
 void silence_points(const struct pointtab *points, struct strbuf *out)

@@ -29,6 +29,13 @@ bool silence_why(const struct taskscope *sc, struct strbuf *out);
  */
 bool silence_likely(const struct silence *silence, const struct taskscope *sc, struct strbuf *out);
 
+/*
+ * silence_nat - with --track on a kernel that translates addresses (@has_nat): append that no start function has a packet
+ * before that, and what does, if it is so. Return: the same.
+ */
+bool silence_nat(const struct opts *opts, const struct functab *tab, bool has_nat,
+		 struct strbuf *out);
+
 /* silence_points - append which tracepoints had no event: "tracepoint 'skb:kfree_skb' was not hit". */
 void silence_points(const struct pointtab *points, struct strbuf *out);
 
