@@ -273,11 +273,12 @@ test_retransmits()
 	[ "$segs" -ge 2 ] && [ "$(wc -l <sockets)" -eq 2 ] || fail "$segs segments, $(wc -l <sockets) sockets"
 	ip=192\\.0\\.2
 	while read -r _ port cnt; do
-		for func in tcp_retransmit_skb tcp:tcp_retransmit_skb; do
+		for func in __tcp_retransmit_skb tcp:tcp_retransmit_skb; do
 			expect_count_guarded 1 "^ +$cnt .* tcp $ip\\.1:$port <> $ip\\.7[78]:9 +$func\$" out err
 		done
 	done <sockets
-	expect_sum "$segs" ' (__)?tcp_retransmit_skb$' out # the one calls the other, or contains it
+	expect_sum "$segs" ' __tcp_retransmit_skb$' out
+	expect_no_line ' tcp_retransmit_skb$' out # it calls the other, or contains it
 	expect_sum "$segs" ' tcp:tcp_retransmit_skb$' out
 }
 
@@ -523,6 +524,8 @@ test_impossible()
 	expect_line "^hint: -T $(free_func) or -e skb:kfree_skb counts what is dropped$" err
 	expect 3 'reason of a tracepoint' netfgraph profile --by reason -e net:net_dev_queue -- workload calls 1 2>err
 	expect 3 'caller of a tracepoint' netfgraph profile --by caller -e net:net_dev_queue -- workload calls 1 2>err
+	expect 3 'caller of a retransmission' netfgraph profile --by flow,caller -e tcp:tcp_retransmit_skb -- workload calls 1 2>err
+	expect_line '^hint: --preset retransmit counts the same packets, and has their callers$' err
 	expect 3 'member of a tracepoint' netfgraph profile --by skb.mark -e skb:kfree_skb -- workload calls 1 2>err
 	expect_line '^netfgraph: nothing that is traced has skb.mark, which --by skb.mark counts by$' err
 	expect 3 'no member' netfgraph profile --by flow,skb.makr -T ip_rcv -- workload calls 1 2>err

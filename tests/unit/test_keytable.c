@@ -810,6 +810,33 @@ static uint8_t count_starts(void *ctx, struct text func, struct text module)
 	return text_equal(func, TEXT("below")) ? KEYTABLE_NEVER : KEYTABLE_EACH;
 }
 
+static struct text as_inner(void *ctx, struct text func)
+{
+	CHECK(!text_equal(func, TEXT("named")));
+	return text_equal(func, TEXT("outer")) ? TEXT("inner") : func;
+}
+
+/* A function that always calls the other, or contains it, needs no row of its own. */
+TEST(calls_about_the_same_thing_may_share_rows)
+{
+	const struct keytable_config config = { .keys = { .by = { ROWKEY_PROGRAM }, .cnt = 1 },
+						.counts = count_starts,
+						.counts_as = as_inner,
+						.row_max = 100 };
+
+	CHECK(!keytable_new(&kt, &config));
+	feed(ROW_ENTRY, 0, "outer", "");
+	feed(ROW_LEAF, 1, "inner", "");
+	feed(ROW_RETURN, 0, "outer", "");
+	feed(ROW_LEAF, 0, "outer", "");
+	feed(ROW_LEAF, 0, "inner", "");
+	feed(ROW_LEAF, 0, "outer_list", "");
+	feed(ROW_LEAF, 0, "named", "");
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0), ",,,curl,inner,,3,300,100,100,100,100,\n"
+					       ",,,curl,named,,1,100,100,100,100,100,\n"
+					       ",,,curl,outer_list,,1,100,100,100,100,100,\n");
+}
+
 TEST(of_calls_about_the_same_thing_the_outermost_counts)
 {
 	const struct keytable_config config = { .keys = { .by = { ROWKEY_PROGRAM }, .cnt = 1 },

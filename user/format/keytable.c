@@ -243,8 +243,12 @@ static void find_place(struct keytable *kt, struct rowkey *drop, const struct ca
 		count_placeless(kt, depth);
 }
 
-/* The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. */
-static uint32_t current_entry(struct keytable *kt, const struct calltask *task, uint32_t depth)
+/*
+ * The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. @func: in whose rows it is, unless it is a
+ * tracepoint's.
+ */
+static uint32_t current_entry(struct keytable *kt, const struct calltask *task, uint32_t depth,
+			      struct text func)
 {
 	const struct rowkeys *keys = &kt->config.keys;
 	const struct row *row = kt->row;
@@ -268,7 +272,7 @@ static uint32_t current_entry(struct keytable *kt, const struct calltask *task, 
 	}
 	for (uint32_t i = 0; i < keys->cnt; i++)
 		kt->stats.lacking_cnts[i] += !has[i];
-	id.texts[ID_FUNC] = row->name;
+	id.texts[ID_FUNC] = func;
 	id.texts[ID_MODULE] = row->module;
 	if (row->kind == ROW_POINT) {
 		strbuf_reset(&kt->point);
@@ -317,6 +321,15 @@ static bool is_same_thing(struct keytable *kt, const struct calltask *task, cons
 	return false;
 }
 
+static struct text counts_as(const struct keytable *kt, uint8_t counts)
+{
+	const struct keytable_config *config = &kt->config;
+
+	return counts == KEYTABLE_EACH || !config->counts_as
+		       ? kt->row->name
+		       : config->counts_as(config->ctx, kt->row->name);
+}
+
 /* At an entry: what the call will be counted by, and its bytes, which are known by now. */
 static void keytable_on_begin(void *ctx, struct calltask *task, struct call *call)
 {
@@ -325,7 +338,7 @@ static void keytable_on_begin(void *ctx, struct calltask *task, struct call *cal
 
 	if (counts == KEYTABLE_NEVER || is_same_thing(kt, task, call, counts))
 		return;
-	call->user = current_entry(kt, task, call->depth);
+	call->user = current_entry(kt, task, call->depth, counts_as(kt, counts));
 	call->user_ns = current_bytes(kt);
 	if (call->user != NO_ENTRY)
 		entry_at(kt, call->user)->open_cnt++;
@@ -378,7 +391,8 @@ static void count_point(struct keytable *kt)
 
 	/* whose return address is hidden from it is the innermost call itself */
 	if (task)
-		nr = current_entry(kt, task, task->call_cnt ? task->call_cnt - 1 : 0);
+		nr = current_entry(kt, task, task->call_cnt ? task->call_cnt - 1 : 0,
+				   kt->row->name);
 	else
 		kt->failed = true;
 	if (nr != NO_ENTRY)

@@ -32,6 +32,8 @@ struct keytable_config {
 	struct rowkeys keys;
 	/* One of these for a function, asked once for each; NULL: KEYTABLE_EACH */
 	uint8_t (*counts)(void *ctx, struct text func, struct text module);
+	/* The function in whose rows a call of @func is, one that is neither EACH nor NEVER; NULL: each has rows of its own */
+	struct text (*counts_as)(void *ctx, struct text func);
 	uint32_t row_max; /* KEYTABLE_ROW_MAX, or less in tests */
 	/* ROWKEY_CONTAINER: set @path and @container of a cgroup; len 0: unknown. NULL: all are */
 	void (*cgroup)(void *ctx, uint64_t id, struct text *path, struct text *container);

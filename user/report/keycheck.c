@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/verdict.h"
+#include "kernel/tracepoint.h"
 #include "trace/trigger.h"
 
 static const struct proto_type *type_of(const struct proto *proto, const char *name)
@@ -127,6 +128,15 @@ static const char *drop_func(const struct ksyms *ksyms)
 	return rule ? rule + 1 : "kfree_skb"; /* the rule is for -T: +NAME */
 }
 
+static bool counts_retransmits(const struct opts *opts)
+{
+	for (size_t i = 0; i < opts->events.cnt; i++) {
+		if (tracepoint_matches(opts->events.items[i], "tcp", "tcp_retransmit_skb"))
+			return true;
+	}
+	return false;
+}
+
 static void hint_source(const struct opts *opts, enum rowkey_by missing, const char *func)
 {
 	if (missing == ROWKEY_REASON)
@@ -143,6 +153,8 @@ static void hint_source(const struct opts *opts, enum rowkey_by missing, const c
 			"functions with a packet have it (-T ip_rcv, -T dev_hard_start_xmit), and tracepoints with a field dev (-e net:net_dev_queue)");
 	else if (missing == ROWKEY_MEMBER)
 		log_hint("tracepoints have no members: -T FUNC counts the calls of a function");
+	else if (counts_retransmits(opts))
+		log_hint("--preset retransmit counts the same packets, and has their callers");
 	else
 		log_hint("functions have one, and of tracepoints skb:kfree_skb");
 }

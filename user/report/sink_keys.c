@@ -79,12 +79,24 @@ static uint8_t counts_func(void *ctx, struct text func, struct text module)
 	return opts->input_path ? KEYTABLE_NEVER : KEYTABLE_EACH;
 }
 
+static struct text counts_func_as(void *ctx, struct text func)
+{
+	char name[ROW_NAME_MAX + 1];
+	const char *as;
+
+	(void)ctx;
+	snprintf(name, sizeof(name), "%.*s", (int)func.len, func.ptr ? func.ptr : "");
+	as = preset_counts_as(name);
+	return as == name ? func : text_from(as);
+}
+
 static int keys_make(struct sink_keys *sk)
 {
 	const struct opts *opts = sk->rows.opts;
 	const struct keytable_config config = {
 		.keys = *keys_of(sk),
 		.counts = opts->graph_funcs.cnt || opts->presets.cnt ? counts_func : NULL,
+		.counts_as = counts_func_as,
 		.row_max = KEYTABLE_ROW_MAX,
 		.cgroup = sk->cgroups ? name_cgroup : NULL,
 		.ctx = sk,

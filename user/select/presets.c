@@ -194,6 +194,11 @@ bool preset_only_drops(const struct preset *preset)
 	return !strcmp(preset->name, "drop");
 }
 
+const char *preset_counts_as(const char *func)
+{
+	return strcmp(func, "tcp_retransmit_skb") != 0 ? func : "__tcp_retransmit_skb";
+}
+
 bool preset_has_start(const struct preset *preset, const char *name)
 {
 	return text_has_word(preset->starts, text_from(name));

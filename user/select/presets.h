@@ -54,6 +54,12 @@ bool preset_counts_once(const struct preset *preset);
 /* preset_only_drops - whether only calls count that drop a packet, not those without one (NULL), or with one that was used. */
 bool preset_only_drops(const struct preset *preset);
 
+/*
+ * preset_counts_as - the function in whose rows a call of @func counts where calls of its preset count once: tcp_retransmit_skb runs
+ * __tcp_retransmit_skb exactly once, whether it calls or contains it. Return: @func for most functions.
+ */
+const char *preset_counts_as(const char *func);
+
 /* preset_has_start - whether @name is one of @preset's start functions. */
 bool preset_has_start(const struct preset *preset, const char *name);
 
