@@ -316,6 +316,24 @@ TEST(mistyped_errnos_have_a_suggestion)
 {
 	struct filter *filter = NULL;
 
+	CHECK_STR(filter_parse(&filter, "sk == 0 or len > 1"),
+		  "has or between comparisons; did you mean ||?");
+	CHECK_STR(filter_parse(&filter, "(sk == 0 & len > 1)"),
+		  "has & between comparisons; did you mean &&?");
+	CHECK_STR(filter_parse(&filter, "len > 1 & "),
+		  "ends with &, where && and another comparison may follow");
+	CHECK_STR(filter_parse(&filter, "len > 1 |"),
+		  "ends with |, where || and another comparison may follow");
+	CHECK_STR(filter_parse(&filter, "len > 1 sk == 0"), "has neither && nor || before 'sk'");
+	CHECK_STR(filter_parse(&filter, "len > 1, sk == 0"), "has neither && nor || before ','");
+	CHECK_STR(filter_parse(&filter, "len > 1)"), "has a ) without a (");
+	CHECK_STR(filter_parse(&filter, "(len > 1"), "lacks a )");
+	CHECK_STR(filter_parse(&filter, "not len > 1"), "has 'not', which is written !(...)");
+	CHECK_STR(filter_parse(&filter, "len == 99999999999999999999"),
+		  "has a number that is too large");
+	CHECK_STR(filter_parse(&filter, "len > 10ms"),
+		  "has a number with the unit ms, and takes numbers without one");
+	CHECK_STR(filter_parse(&filter, "len > 10zz"), "has an invalid number");
 	CHECK_STR(filter_parse(&filter, "retval == -ECONREFUSED"),
 		  "has '-ECONREFUSED', which is neither a number nor an errno; did you mean "
 		  "-ECONNREFUSED?");

@@ -228,7 +228,8 @@ TEST(what_cannot_be_is_refused)
 	check_refused("vlan", "layer 2");
 	check_refused("ether host 02:00:00:00:00:01", "is not a filter: ");
 	check_refused("arp", "is not a filter: ");
-	check_refused("tcp and udp", "rejects all packets");
+	check_refused("tcp and udp", "matches no packet: ");
+	check_refused("tcp and inbound", "is not a filter: 'inbound' is a direction at a device");
 	check_refused("tcp[20:4] = 1", "beyond the 20 bytes after the IP header");
 	check_refused("udp[18:4] = 1", "beyond the 20 bytes after the IP header");
 	check_refused("ip6[60] = 1", "beyond the 20 bytes after the IP header");

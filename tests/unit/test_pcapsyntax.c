@@ -63,6 +63,15 @@ TEST(what_was_meant_is_asked)
 		  "'dst' cannot follow 'src port 80'; did you mean 'src port 80 and dst port 90'?");
 	CHECK_STR(why_of("tcp port 80 443"),
 		  "'443' cannot follow 'tcp port 80'; did you mean 'tcp port 80 or 443'?");
+	CHECK_STR(why_of("dst port 53,80"),
+		  "'53,80' cannot follow 'dst port'; did you mean 'dst port 53 or dst port 80'?");
+	CHECK_STR(
+		why_of("udp and port 53, 80,443 and host 10.0.0.1"),
+		"'53,' cannot follow 'udp and port'; did you mean 'udp and (port 53 or port 80 or port 443) and host 10.0.0.1'?");
+	CHECK_STR(
+		why_of("host 10.0.0.1,10.0.0.2"),
+		"'10.0.0.1,10.0.0.2' cannot follow 'host'; did you mean 'host 10.0.0.1 or host 10.0.0.2'?");
+	CHECK_STR(why_of("port ,,"), "',,' cannot follow 'port'");
 	CHECK_STR(why_of("ipv6 and tcp"),
 		  "'ipv6' cannot be its first word; did you mean 'ip6 and tcp'?");
 	/* that would match nothing */
@@ -83,6 +92,13 @@ TEST(layer_2_is_told)
 	CHECK_STR(pcapsyntax_link_word(""), "");
 	/* of other errors libpcap's words tell enough */
 	CHECK(strstr(why_of("tcp port 99999"), "99999"));
+}
+
+TEST(directions_are_told)
+{
+	CHECK(strstr(why_of("tcp and (outbound)"), "'outbound' is a direction at a device"));
+	CHECK_STR(pcapsyntax_way_word("src port 80"), "");
+	CHECK(strstr(why_of("tcp port 80 and udp port 53"), "matches no packet: "));
 }
 
 TEST(many_words_are_no_trouble)

@@ -98,6 +98,22 @@ static int errno_of(struct text name)
 	return 0;
 }
 
+/* @end: behind the digits, where a letter is. */
+static const char *wrong_digits(const char *end)
+{
+	static const char units[] = "ns us ms s m h B k K kB KB KiB M MB MiB G GB GiB";
+	static char why[80];
+	size_t len = 0;
+
+	while (isalnum((unsigned char)end[len]) || end[len] == '_')
+		len++;
+	if (!text_has_word(units, (struct text){ end, len }))
+		return "has an invalid number";
+	snprintf(why, sizeof(why), "has a number with the unit %.*s, and takes numbers without one",
+		 (int)len, end);
+	return why;
+}
+
 static void filter_take_digits(struct reader *r, bool is_negative, bool is_ordered,
 			       struct filter_node *node)
 {
@@ -112,10 +128,10 @@ static void filter_take_digits(struct reader *r, bool is_negative, bool is_order
 	errno = 0;
 	number = strtoull(r->at, &end, is_hex ? 16 : 10);
 	r->at = end;
-	if (errno || isalnum((unsigned char)*end) || *end == '_')
-		filter_fail(r, "has an invalid number");
+	if (isalnum((unsigned char)*end) || *end == '_')
+		filter_fail(r, wrong_digits(end));
 	/* room for "less than that, plus one" */
-	else if (number >= INT64_MAX && (is_negative || is_ordered))
+	else if (errno || (number >= INT64_MAX && (is_negative || is_ordered)))
 		filter_fail(r, "has a number that is too large");
 	else
 		node->number = (int64_t)(is_negative ? 0 - number : number);
@@ -241,6 +257,8 @@ static uint32_t take_comparison(struct reader *r)
 		return filter_fail(r, *r->at ? "has no name where one is needed"
 					     : "ends where a name is needed");
 	sign = take_sign(r);
+	if (!sign && text_equal(node.name, text_from("not")))
+		return filter_fail(r, "has 'not', which is written !(...)");
 	if (!sign)
 		return filter_fail(r,
 				   filter_take(r, "=")
@@ -260,6 +278,32 @@ static uint32_t take_comparison(struct reader *r)
 
 /* ---- combinations ---- */
 
+/* What is wrong where a comparison has ended and neither && nor || comes. */
+static const char *wrong_join(struct reader *r)
+{
+	static char why[120];
+	const char c = *r->at;
+	const struct text word = filter_take_name(r);
+	const bool is_and = text_has_word("and AND", word) || c == '&';
+	const bool is_or = text_has_word("or OR", word) || c == '|';
+	const char *sign = is_and ? "&&" : is_or ? "||" : NULL;
+	const bool is_last = !(r->at + !word.len)[strspn(r->at + !word.len, " \t\n")];
+	const int len = word.len > 40 ? 40 : word.len ? (int)word.len : 1;
+
+	if (c == ')')
+		return "has a ) without a (";
+	if (sign && is_last)
+		snprintf(why, sizeof(why),
+			 "ends with %.*s, where %s and another comparison may follow", len,
+			 word.ptr, sign);
+	else if (sign)
+		snprintf(why, sizeof(why), "has %.*s between comparisons; did you mean %s?", len,
+			 word.ptr, sign);
+	else
+		snprintf(why, sizeof(why), "has neither && nor || before '%.*s'", len, word.ptr);
+	return why;
+}
+
 static uint32_t take_list(struct reader *r, enum filter_op op);
 
 static uint32_t take_unary(struct reader *r)
@@ -273,7 +317,7 @@ static uint32_t take_unary(struct reader *r)
 	} else if (filter_take(r, "(")) {
 		at = take_list(r, FILTER_OR);
 		if (!filter_take(r, ")"))
-			filter_fail(r, "lacks a )");
+			filter_fail(r, *r->at ? wrong_join(r) : "lacks a )");
 	} else {
 		at = take_comparison(r);
 	}
@@ -328,7 +372,7 @@ const char *filter_parse(struct filter **out, const char *text)
 	if (!r.wrong) {
 		filter_skip_blanks(&r);
 		if (*r.at)
-			filter_fail(&r, "continues after its end");
+			filter_fail(&r, wrong_join(&r));
 		else
 			part_ends(&r, r.filter->root);
 	}

@@ -186,7 +186,25 @@ static void refuse_filter(const struct libpcap *lib, pcap_t *pcap, const char *e
 		pcapsyntax_why(&syntax, expression, text, sizeof(text));
 	else if (*link_word)
 		return refuse_link(link_word, why, why_size);
-	snprintf(why, why_size, "is not a filter: %s", text);
+	if (strstr(text, "rejects all packets"))
+		snprintf(
+			why, why_size,
+			"matches no packet: what 'and' joins in it excludes each other; 'or' takes packets of either kind");
+	else
+		snprintf(why, why_size, "is not a filter: %s", text);
+}
+
+/* libpcap would read what a capture notes beside the packet. */
+static bool has_way(const char *expression, char *why, size_t why_size)
+{
+	const char *word = pcapsyntax_way_word(expression);
+
+	if (*word)
+		snprintf(
+			why, why_size,
+			"is not a filter: '%s' is a direction at a device, and packets are matched by their headers; src and dst are in these",
+			word);
+	return *word;
 }
 
 int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why, size_t why_size)
@@ -203,7 +221,7 @@ int pcapfilter_compile(struct pcapfilter *out, const char *expression, char *why
 		snprintf(why, why_size, "is empty");
 		return -EINVAL;
 	}
-	if (has_unknown_name(expression, why, why_size))
+	if (has_unknown_name(expression, why, why_size) || has_way(expression, why, why_size))
 		return -EINVAL;
 	if (*link_word && (strstr(expression, "ether[") || strstr(expression, "link["))) {
 		refuse_link(link_word, why, why_size);

@@ -179,13 +179,112 @@ static void put_meant(struct strbuf *out, const struct words *words, size_t and_
 	}
 }
 
+/* ---- lists ---- */
+
+static bool is_qualifier(struct text word)
+{
+	return text_has_word(
+		"src dst host net port portrange gateway proto ip ip6 tcp udp sctp icmp icmp6",
+		word);
+}
+
+/* Of a list, "53,80" or "53, 80", behind the qualifiers from @begin on: the word with its first value. Return: words->cnt: none. */
+static size_t list_behind(const struct words *words, size_t begin)
+{
+	size_t at = begin;
+
+	while (at < words->cnt && is_qualifier(words->list[at]))
+		at++;
+	if (at == begin || at == words->cnt || *words->list[at].ptr == ',' ||
+	    !memchr(words->list[at].ptr, ',', words->list[at].len))
+		return words->cnt;
+	return at;
+}
+
+/* The last word of the list that begins with word @at. */
+static size_t list_end(const struct words *words, size_t at)
+{
+	while (at + 1 < words->cnt && words->list[at].ptr[words->list[at].len - 1] == ',')
+		at++;
+	return at;
+}
+
+/* Append words @begin to @at, and the values of the words @at to @end each behind the former: "dst port 53 or dst port 80". */
+static void put_list(struct strbuf *out, const struct words *words, size_t begin, size_t at,
+		     size_t end, bool is_probe)
+{
+	const char *const last = words->list[end].ptr + words->list[end].len;
+	const char *value = words->list[at].ptr;
+	bool is_first = true;
+
+	while (value < last) {
+		const size_t skip = strspn(value, ", \t\n");
+		const size_t len = strcspn(value + skip, ", \t\n()");
+		const struct text word = { value + skip, len };
+
+		value += skip + len;
+		if (!len || value > last)
+			break;
+		strbuf_str(out, is_first ? "" : " or ");
+		is_first = false;
+		for (size_t i = begin; i < at; i++) {
+			strbuf_add(out, words->list[i].ptr, words->list[i].len);
+			strbuf_char(out, ' ');
+		}
+		if (is_probe && is_name(word) && value_behind(words->list[at - 1]))
+			strbuf_str(out, value_behind(words->list[at - 1]));
+		else
+			strbuf_add(out, word.ptr, word.len);
+	}
+}
+
+/* Append the expression with each list of values as alternatives. Return: whether there is a list. */
+static bool put_lists(struct strbuf *out, const struct words *words, bool is_probe)
+{
+	bool has_list = false;
+
+	for (size_t i = 0; i < words->cnt; i++) {
+		const size_t at = list_behind(words, i);
+		const size_t end = at < words->cnt ? list_end(words, at) : 0;
+		const bool is_all = !i && end + 1 == words->cnt;
+
+		strbuf_str(out, i ? " " : "");
+		if (at == words->cnt) {
+			strbuf_add(out, words->list[i].ptr, words->list[i].len);
+			continue;
+		}
+		strbuf_str(out, is_all ? "" : "(");
+		put_list(out, words, i, at, end, is_probe);
+		strbuf_str(out, is_all ? "" : ")");
+		has_list = true;
+		i = end;
+	}
+	return has_list;
+}
+
+static bool ask_lists(struct strbuf *out, const struct pcapsyntax *syntax,
+		      const struct words *words)
+{
+	struct strbuf text = { 0 };
+	const bool is_found = put_lists(&text, words, true) && strbuf_ok(&text) &&
+			      syntax->compile(syntax->ctx, strbuf_cstr(&text)) == PCAPSYNTAX_OK;
+
+	strbuf_release(&text);
+	if (!is_found)
+		return false;
+	strbuf_str(out, "; did you mean '");
+	put_lists(out, words, false);
+	strbuf_str(out, "'?");
+	return true;
+}
+
 /* Append "; did you mean '...'?" if a word or an "and" before word @at makes an expression of it. */
 static void ask_meant(struct strbuf *out, const struct pcapsyntax *syntax,
 		      const struct words *words, size_t at)
 {
 	const size_t tries[] = { words->cnt, at };
 	struct strbuf text = { 0 };
-	bool is_found = false;
+	bool is_found = !words->is_cut && ask_lists(out, syntax, words);
 
 	for (size_t i = 0; i < ARRAY_SIZE(tries) && !words->is_cut && !is_found; i++) {
 		strbuf_reset(&text);
@@ -286,11 +385,11 @@ void pcapsyntax_why(const struct pcapsyntax *syntax, const char *expression, cha
 	strbuf_release(&out);
 }
 
-const char *pcapsyntax_link_word(const char *expression)
+#define FOUND_BYTES 16
+
+/* Set @found to the first word of @expression that is one of @names, also before an index; "": none. Return: it. */
+static const char *first_of(char found[FOUND_BYTES], const char *expression, const char *names)
 {
-	static const char names[] =
-		"ether link vlan mpls pppoed pppoes llc wlan type subtype fddi tr arp rarp stp iso ipx atalk aarp decnet";
-	static char found[16];
 	struct words words;
 
 	words_split(&words, expression);
@@ -301,7 +400,23 @@ const char *pcapsyntax_link_word(const char *expression)
 		const size_t len = index ? (size_t)(index - word.ptr) : word.len;
 
 		if (text_has_word(names, (struct text){ word.ptr, len }))
-			snprintf(found, sizeof(found), "%.*s", (int)len, word.ptr);
+			snprintf(found, FOUND_BYTES, "%.*s", (int)len, word.ptr);
 	}
 	return found;
+}
+
+const char *pcapsyntax_link_word(const char *expression)
+{
+	static char found[FOUND_BYTES];
+
+	return first_of(
+		found, expression,
+		"ether link vlan mpls pppoed pppoes llc wlan type subtype fddi tr arp rarp stp iso ipx atalk aarp decnet");
+}
+
+const char *pcapsyntax_way_word(const char *expression)
+{
+	static char found[FOUND_BYTES];
+
+	return first_of(found, expression, "inbound outbound");
 }

@@ -30,4 +30,7 @@ void pcapsyntax_why(const struct pcapsyntax *syntax, const char *expression, cha
 /* pcapsyntax_link_word - the first word of @expression about the link layer, such as vlan; "": none. Valid until the next call. */
 const char *pcapsyntax_link_word(const char *expression);
 
+/* pcapsyntax_way_word - the same of a direction, which only a capture on a device has: inbound. */
+const char *pcapsyntax_way_word(const char *expression);
+
 #endif
