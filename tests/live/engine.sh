@@ -291,7 +291,7 @@ beside_earlier()
 	expect_line "^netfgraph: $earlier\$" err
 	as_said "plan of $funcs" "$(sed -n 's/^start  *\([0-9.]*\) s .*/\1/p' plan | awk '{ print int($1 * 1000) }')" $took ||
 		told="$told, the plan"
-	attaching=$(sed -n 's/^netfgraph: attaching [0-9]* functions takes about \([0-9]*\) s$/\1/p' err)
+	attaching=$(sed -n 's/^netfgraph: attaching [0-9of ]* functions takes about \([0-9]*\) s$/\1/p' err)
 	attached=$(sed -n 's/^netfgraph: attached [0-9]* functions in \([0-9]*\) ms.*/\1/p' err)
 	[ -z "$attaching" ] || as_said "attaching $funcs" "${attaching}000" "$attached" || told="$told, the trace"
 }

@@ -283,14 +283,18 @@ static void look_for_others(struct attach *at, struct attach_pace *pace)
 }
 
 /* Say how long attaching takes, once, also where nobody watches a progress line. Return: whether it was said. */
-static bool tell_long(struct attach *at, struct attach_pace *pace)
+static bool tell_long(struct attach *at, struct attach_pace *pace, size_t func_cnt)
 {
+	char of[32] = "";
 	uint64_t sec;
 
 	look_for_others(at, pace);
 	sec = attach_long_sec(pace);
+	if (func_cnt > pace->cnt) /* links that they share, or none, serve the others */
+		snprintf(of, sizeof(of), " of %zu", func_cnt);
 	if (sec)
-		log_begin("attaching %zu functions takes about %" PRIu64 " s", pace->cnt, sec);
+		log_begin("attaching %zu%s functions takes about %" PRIu64 " s", pace->cnt, of,
+			  sec);
 	return sec != 0;
 }
 
@@ -353,7 +357,7 @@ static int each_attach(struct attach *at, const struct bpfobj *obj, struct funct
 		if (*stop_cnt)
 			return -EINTR;
 		if (!is_told)
-			is_told = tell_long(at, &pace);
+			is_told = tell_long(at, &pace, tab->cnt - first);
 		log_progress("attaching %zu/%zu", i + 1, tab->cnt);
 		at->own_links[i] = (uint32_t)at->links.cnt + 1;
 		err = func_attach(at, obj, func, (uint32_t)i);

@@ -175,6 +175,16 @@ void status_end(struct strbuf *out, const struct status_trace *trace, const stru
 /* Counting calls takes at most 1/COUNT_SHARE of the time, and so does asking how many calls programs missed. */
 #define COUNT_SHARE 500
 
+/* A function that the kernel refused is not traced. */
+static size_t traced_cnt(const struct functab *tab)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tab->cnt; i++)
+		cnt += tab->funcs[i].is_attached;
+	return cnt;
+}
+
 static struct status_trace trace_of(const struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -184,7 +194,7 @@ static struct status_trace trace_of(const struct session *ses)
 		.kind = is_table                    ? STATUS_COUNT
 			: opts->verb == VERB_RECORD ? STATUS_RECORD
 						    : STATUS_TRACE,
-		.func_cnt = opts->counts_points ? 0 : ses->functab.cnt,
+		.func_cnt = opts->counts_points ? 0 : traced_cnt(&ses->functab),
 		.path = opts->output_path,
 		.command = ses->has_child ? opts->command[0] : NULL,
 		.timeout_ns = opts->timeout_ns,
