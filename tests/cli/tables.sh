@@ -359,7 +359,9 @@ usage_error 'and start functions' '--by stage has start functions of its own: --
 usage_error 'stages are no metrics' '--by stage has --format text, json or csv' latency --by stage --format openmetrics
 usage_error 'stages have one table' '--by stage has one table, in the order of the stages' latency --by stage -i 1s
 usage_error 'stages have all of their rows' '--by stage has one table, .*: no -i, --sort, --rows,' latency --by stage --rows 3
-usage_error 'no such row' "--by: 'packet' is not one of function, stage, reason, flow, device, caller, container or program" latency --by packet
+usage_error 'no such row' "--by: 'packet' is not one of function or stage\$" latency --by packet
+usage_error 'no such row of a profile' "--by: 'port' is not one of function, reason, flow, device, caller, container or program, nor a member such as skb.mark" profile --by port
+usage_error 'nearly a row of a profile' "--by: 'reasons' is not one of function, reason, flow, .*; did you mean reason" profile --by reasons
 usage_error 'functions by default' 'latency needs the names of functions' latency --by function
 check 'stages need times' 1 "^netfgraph: --by stage needs times, and the rows of '.*' have none$" \
 	latency --by stage --input tests/golden/samples/default-6.12.txt

@@ -449,11 +449,11 @@ test_lacking()
 {
 	expect 0 profile netfgraph profile --by flow -o out -T __sys_getsockname -T ip_rcv -- workload calls 12 2>err
 	cat err out
-	expect_line '^netfgraph: 12 calls and tracepoints lack the addresses of a packet or a socket, and are not counted$' err
+	expect_line '^netfgraph: 12 calls lack the addresses of a packet or a socket, and are not counted$' err
 	expect_count 1 '' out
 	expect 0 profile netfgraph profile --by reason -o out -T __sys_getsockname -T "$(free_func)" -- workload calls 12 2>err
 	cat err out
-	expect_line '^netfgraph: 12 calls and tracepoints lack a drop reason, and are not counted$' err
+	expect_line '^netfgraph: 12 calls lack a drop reason, and are not counted$' err
 	expect 0 record netfgraph record -o rec -T __sys_getsockname -- workload calls 3 2>err
 	expect 3 recorded netfgraph profile --by flow --input rec -o out 2>err
 	cat err
@@ -514,9 +514,9 @@ test_impossible()
 {
 	expect 3 'flow of a tracepoint' netfgraph profile --by flow -e skb:kfree_skb -- workload calls 1 2>err
 	expect_line '^netfgraph: nothing that is traced has the addresses of a packet or a socket, which --by flow counts by$' err
-	expect_line "^hint: -T $(free_func) counts what is dropped, and has the packet, which skb:kfree_skb lacks$" err
+	expect_line '^hint: --preset drop counts what is dropped, and has the packet, which skb:kfree_skb lacks$' err
 	expect 3 'flow of drops' netfgraph profile --by reason,flow -- workload calls 1 2>err
-	expect_line "^hint: -T $(free_func) counts what is dropped, and has the packet, " err
+	expect_line '^hint: --preset drop counts what is dropped, and has the packet, ' err
 	expect 3 'device of a tracepoint' netfgraph profile --by device -e skb:kfree_skb -- workload calls 1 2>err
 	expect_line '^netfgraph: nothing that is traced has the device of a packet, which --by device counts by$' err
 	expect 3 'reason of a function' netfgraph profile --by reason -T udp_sendmsg -- workload calls 1 2>err
@@ -533,6 +533,10 @@ test_impossible()
 	expect_line '^hint: did you mean mark\?$' err
 	expect 3 'an array' netfgraph profile --by skb.dev.perm_addr -T ip_rcv -- workload calls 1 2>err
 	expect_line "^netfgraph: --by: 'skb.dev.perm_addr' is an array$" err
+	expect 0 'a device' netfgraph profile --by skb.dev -T ip_rcv -- workload calls 1 2>err
+	expect_line '^hint: skb\.dev is an address; skb\.dev\.name is behind it$' err
+	expect 0 'a name' netfgraph profile --by skb.dev.name -T ip_rcv -- workload calls 1 2>err
+	expect_no_line 'is an address' err
 	expect 0 'device of a tracepoint that has it' netfgraph profile --by device -e net:net_dev_queue -- workload calls 1 2>err
 }
 

@@ -117,6 +117,21 @@ TEST(functions_have_keys_by_their_arguments)
 	CHECK(missing(3, NONE, program) == ROWKEY_CNT);
 }
 
+TEST(members_that_are_addresses_are_known)
+{
+	struct proto shown[] = { { 0 },
+				 { .arg_cnt = 2, .args = { FIELD("skb.dev"), FIELD("skb.len") } } };
+	const struct functab functab = { .funcs = funcs, .cnt = 2 };
+	const struct proto_table members = { .protos = shown, .cnt = 2 };
+	struct keycheck check = { .functab = &functab, .members = &members };
+
+	shown[1].args[1].type.kind = PROTO_DECIMAL;
+	CHECK(keycheck_is_address(&check, "skb.dev") && !keycheck_is_address(&check, "skb.len"));
+	CHECK(!keycheck_is_address(&check, "skb.sk"));
+	check.members = NULL;
+	CHECK(!keycheck_is_address(&check, "skb.dev"));
+}
+
 TEST(tracepoints_have_keys_by_their_fields)
 {
 	CHECK(missing(NONE, 0, reason) == ROWKEY_CNT);

@@ -418,6 +418,18 @@ static const char *key_at(int i)
 	return i < ROWKEY_CNT ? rowkey_name((enum rowkey_by)i) : NULL;
 }
 
+/* Those of profile, which has no stages. */
+static const char *by_of_profile_at(int i)
+{
+	return by_at(i < BY_STAGE ? i : i + 1);
+}
+
+/* Those of latency and diff. */
+static const char *by_of_latency_at(int i)
+{
+	return i < BY_KEY ? by_at(i) : NULL;
+}
+
 /* Names of keys are no members. */
 static const char *unknown_by(const char *word, const char *wrong)
 {
@@ -493,8 +505,11 @@ static const char *take_by(struct opts *opts, const char *word, bool is_alone)
 	if (strpbrk(word, ".>:["))
 		return add_member(opts, word);
 	wrong = optvalue_choose(by_at, word, &by);
+	if (wrong && opts->verb != VERB_PROFILE)
+		return optvalue_choose(by_of_latency_at, word, &by);
 	if (wrong)
-		return is_alone ? unknown_by(word, wrong) : unknown_key(word);
+		return is_alone ? unknown_by(word, optvalue_choose(by_of_profile_at, word, &by))
+				: unknown_key(word);
 	if (is_alone && opts->has_by && by == had && by < BY_KEY)
 		return NULL;
 	if (had < BY_KEY || (by < BY_KEY && (opts->has_by || !is_alone)))

@@ -143,8 +143,7 @@ static void hint_source(const struct opts *opts, enum rowkey_by missing, const c
 		log_hint("-T %s or -e skb:kfree_skb counts what is dropped", func);
 	else if (missing != ROWKEY_CALLER && opts_counts_drops(opts))
 		log_hint(
-			"-T %s counts what is dropped, and has the packet, which skb:kfree_skb lacks",
-			func);
+			"--preset drop counts what is dropped, and has the packet, which skb:kfree_skb lacks");
 	else if (missing == ROWKEY_FLOW)
 		log_hint(
 			"functions with a packet or a socket have them (-T ip_rcv, -T tcp_sendmsg), and tracepoints of tcp:* with addresses (-e tcp:tcp_retransmit_skb)");
@@ -159,6 +158,39 @@ static void hint_source(const struct opts *opts, enum rowkey_by missing, const c
 		log_hint("functions have one, and of tracepoints skb:kfree_skb");
 }
 
+bool keycheck_is_address(const struct keycheck *check, const char *member)
+{
+	uint32_t word;
+
+	for (uint32_t i = 0; check->members && i < check->functab->cnt; i++) {
+		const struct proto_type *type =
+			proto_field_type(check->members, i, text_from(member), &word);
+
+		if (type)
+			return type->kind == PROTO_POINTER;
+	}
+	return false;
+}
+
+static bool is_device(const char *member)
+{
+	const char *dot = strrchr(member, '.');
+
+	return dot && !strcmp(dot, ".dev");
+}
+
+/* A row for each address is seldom what was meant. */
+static void hint_addresses(const struct keycheck *check, const struct rowkeys *keys)
+{
+	for (uint32_t i = 0; i < keys->cnt; i++) {
+		const char *member = keys->members[i];
+
+		if (keys->by[i] == ROWKEY_MEMBER && keycheck_is_address(check, member))
+			log_hint("%s is an address; %s.%s is behind it", member, member,
+				 is_device(member) ? "name" : "MEMBER");
+	}
+}
+
 int keycheck_say(const struct keycheck *check, const struct opts *opts, const struct ksyms *ksyms)
 {
 	struct strbuf by = { 0 };
@@ -167,8 +199,10 @@ int keycheck_say(const struct keycheck *check, const struct opts *opts, const st
 	if (opts->by != BY_KEY)
 		return 0;
 	missing = keycheck_missing(check, &opts->keys);
-	if (missing == opts->keys.cnt)
+	if (missing == opts->keys.cnt) {
+		hint_addresses(check, &opts->keys);
 		return 0;
+	}
 	rowkeys_put_name(&by, &opts->keys, ',');
 	log_error("nothing that is traced has %s, which --by %s counts by",
 		  rowkeys_what(&opts->keys, missing), strbuf_cstr(&by));

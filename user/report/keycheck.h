@@ -25,8 +25,11 @@ struct keycheck {
  */
 uint32_t keycheck_missing(const struct keycheck *check, const struct rowkeys *keys);
 
+/* keycheck_is_address - whether the members that functions show have @member, and its values are addresses. */
+bool keycheck_is_address(const struct keycheck *check, const char *member);
+
 /*
- * keycheck_say - check the options of a live trace. @ksyms: of this kernel, for hints. Return: 0, or VERDICT_NOTHING, already logged.
+ * keycheck_say - check the options of a live trace, and hint at members behind those that are addresses. @ksyms: of this kernel, for hints. Return: 0, or VERDICT_NOTHING, already logged.
  */
 int keycheck_say(const struct keycheck *check, const struct opts *opts, const struct ksyms *ksyms);
 

@@ -35,6 +35,8 @@ struct sink_keys {
 	uint64_t first_ns;      /* of a file's rows */
 	uint64_t last_ns;
 	bool has_rows;
+	bool has_calls;    /* among the rows */
+	bool has_points;   /* tracepoints among them */
 	bool has_interval; /* one was put */
 	bool has_table;
 	char node[HOST_MAX]; /* "": unknown */
@@ -178,6 +180,8 @@ static void keys_row(struct sink *sink, struct row *row)
 		return;
 	if (row_is_call(row) || row->kind == ROW_POINT)
 		note_time(sk, row->time_ns);
+	sk->has_calls |= row_is_call(row);
+	sk->has_points |= row->kind == ROW_POINT;
 	learn_cgroup(sk, row->place.cgroup_id);
 	note_members(sk, row);
 	rowsink_fail(&sk->rows, keytable_row(sk->keys, row));
@@ -243,14 +247,23 @@ static int check_keys(const struct sink_keys *sk, const struct keytable_stats *s
 	return VERDICT_NOTHING;
 }
 
+/* Who lacks something, with the verb. */
+static const char *lacks(const struct sink_keys *sk, uint64_t cnt)
+{
+	if (!sk->has_points)
+		return plural(cnt, "call lacks", "calls lack");
+	if (!sk->has_calls)
+		return plural(cnt, "tracepoint lacks", "tracepoints lack");
+	return plural(cnt, "call or tracepoint lacks", "calls and tracepoints lack");
+}
+
 /* What is not counted; and what is, with a key that is unknown. */
 static void say_keyless(const struct sink_keys *sk, const struct keytable_stats *stats)
 {
 	const struct rowkeys *keys = keys_of(sk);
 	const bool has_reason = rowkeys_has(keys, ROWKEY_REASON);
 	const bool has_either = keys->cnt > 1 && !has_reason;
-	const char *who = plural(stats->keyless_cnt, "call or tracepoint lacks",
-				 "calls and tracepoints lack");
+	const char *who = lacks(sk, stats->keyless_cnt);
 
 	/* functions around a drop have no reason */
 	if (stats->keyless_cnt && stats->counted_cnt && has_reason)
@@ -270,9 +283,7 @@ static void say_keyless(const struct sink_keys *sk, const struct keytable_stats 
 
 		if (cnt)
 			log_info("%" PRIu64 " %s %s, and %s counted all the same", cnt,
-				 plural(cnt, "call or tracepoint lacks",
-					"calls and tracepoints lack"),
-				 rowkeys_what(keys, i), plural(cnt, "is", "are"));
+				 lacks(sk, cnt), rowkeys_what(keys, i), plural(cnt, "is", "are"));
 	}
 }
 
