@@ -395,7 +395,7 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 	if (may_miss_calls(plan, want) && plan->members_by_pair && !plan->starts_by_pair &&
 	    !want->member_option)
 		log_warn(
-			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (without --sort bytes there is no BYTES, and none is missed)",
+			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (without --sort bytes no length is read, and none is missed)",
 			preempts(want), tells_missed(want));
 	else if (may_miss_calls(plan, want))
 		log_warn(

@@ -96,13 +96,23 @@ struct attach_want plan_attach_want(const struct opts *opts, const struct facts 
 	};
 }
 
+static bool has_packets(const struct functab *tab)
+{
+	for (size_t i = 0; i < tab->cnt; i++) {
+		if (tab->funcs[i].skb_arg)
+			return true;
+	}
+	return false;
+}
+
 bool plan_forgoes_lengths(const struct opts *opts, const struct facts *facts,
 			  const struct functab *tab)
 {
 	const bool is_asked = opts->has_sort && opts->profile_sort == PROFILE_BY_BYTES;
 	struct attach_want want;
 
-	if (opts->by != BY_KEY || !opts->shown || shown_option(opts->shown) || is_asked)
+	if (opts->by != BY_KEY || !opts->shown || shown_option(opts->shown) || is_asked ||
+	    !has_packets(tab))
 		return false;
 	want = plan_attach_want(opts, facts, tab);
 	return attach_members_cost_calls(&want);

@@ -312,7 +312,7 @@ static int forgo_lengths(struct session *ses)
 	ses->lean_opts.shown = NULL;
 	ses->opts = &ses->lean_opts;
 	(log_verbosity() > 0 ? log_info : log_note)(
-		"no BYTES: calls may be missed for it on this kernel; --sort bytes has it");
+		"BYTES is without the lengths of packets: calls may be missed for them on this kernel; --sort bytes reads them");
 	return 0;
 }
 
