@@ -261,6 +261,11 @@ for version, packing in (6, "none"), (7, "zlib"):
     one.save(f"systems-v{version}")
 
 one = Dat()
+one.page(0, START_NS, one.record(0, one.entry(77, "outer", 0)) + one.record(10, one.exit(77, "outer", 0, 20)))
+one.page(0, START_NS + 100, b"", missed=9)
+one.save("lost-at-end")
+
+one = Dat()
 one.page(0, START_NS, one.record(0, one.function(77, "leaf")) + one.record(10, one.function(77, "leaf")))
 one.save("no-calls")
 

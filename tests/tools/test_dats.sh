@@ -121,6 +121,23 @@ cp same-le64-v6.dat kept.dat
 run report kept.dat -o kept.dat
 verify 'the file is not overwritten' test $status -eq 2 -a "$(cmp kept.dat same-le64-v6.dat && echo same)" = same
 
+# Losses behind the last event of a CPU.
+run report lost-at-end.dat --strict
+verify 'a loss without an event behind it' test $status -eq 4 -a "$(tail -n 1 out)" = 'CPU:0 [LOST 9 EVENTS]'
+run info lost-at-end.dat
+verify 'info of such a loss' grep -qx 'losses      CPU 0: 9 events' out
+printf ' 0)   1.000 us    |  outer();\n 1)   1.000 us    |  leaf();\nCPU:1 [LOST 23 EVENTS]\n' >lossy.txt
+for format in trace.dat trace.dat.v7; do
+	run report lossy.txt --from ftrace --format "$format" -o lossy.dat
+	run info lossy.dat --strict
+	verify "info of losses that were written as $format" test $status -eq 4 -a "$(grep -cx 'losses      CPU 1: 23 events' out)" -eq 1
+	run report lossy.dat --strict
+	verify "losses that were written as $format" test $status -eq 4 -a "$(grep -v ^# out)" = "$(cat lossy.txt)"
+	! command -v trace-cmd >/dev/null ||
+		verify "trace-cmd reads losses that were written as $format" \
+			test "$(trace-cmd report -i lossy.dat 2>/dev/null | grep -cx 'CPU:1 \[23 EVENTS DROPPED\]')" -eq 1
+done
+
 # Values.
 run report values.dat
 verify 'arguments, results, callers' cmp -s <(rows) - <<'END'

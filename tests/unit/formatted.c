@@ -28,17 +28,24 @@ static void finish(struct format *f)
 	format_free(f);
 }
 
-struct strbuf made(const struct format_config *config, const struct row *rows, size_t cnt)
+struct strbuf made_lossy(const struct format_config *config, const struct row *rows, size_t cnt,
+			 uint64_t lost_cnt)
 {
 	struct strbuf out = { 0 };
 	struct format *f;
 
 	CHECK(!format_new(&f, config, &out));
 	feed(f, rows, cnt);
+	format_set_lost(f, lost_cnt);
 	finish(f);
 	strbuf_char(&out, '\0');
 	CHECK(strbuf_ok(&out));
 	return out;
+}
+
+struct strbuf made(const struct format_config *config, const struct row *rows, size_t cnt)
+{
+	return made_lossy(config, rows, cnt, 0);
 }
 
 void check_made(const struct format_config *config, const struct row *rows, size_t cnt,

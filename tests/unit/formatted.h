@@ -8,6 +8,10 @@
 /* Return: all the bytes, and a NUL behind them; the caller releases them. */
 struct strbuf made(const struct format_config *config, const struct row *rows, size_t cnt);
 
+/* made_lossy - the same of a trace that lacks @lost_cnt events in all. */
+struct strbuf made_lossy(const struct format_config *config, const struct row *rows, size_t cnt,
+			 uint64_t lost_cnt);
+
 void check_made(const struct format_config *config, const struct row *rows, size_t cnt,
 		const char *want);
 

@@ -100,6 +100,55 @@ TEST(dat_of_version_7_is_read)
 	check_small();
 }
 
+/* Return: the events lost before events of @cpu and behind its last one. */
+static uint64_t lost_of(uint32_t cpu)
+{
+	const char *error;
+	struct dat_event event;
+	uint64_t at_end;
+	uint64_t lost_cnt = 0;
+	struct dat *dat;
+
+	CHECK(!dat_new(&dat, file.ptr, file.len - 1, &error) && !dat_open(dat, &error));
+	while (dat_next(dat, &event, &error) == 1) {
+		if (event.cpu == cpu && event.has_loss)
+			lost_cnt += event.lost_cnt;
+	}
+	/* our writer has an event behind each loss, which other readers need */
+	CHECK(!dat_lost_at_end(dat, cpu, &at_end) && !at_end);
+	dat_free(dat);
+	return lost_cnt;
+}
+
+TEST(dat_has_the_losses_of_the_end)
+{
+	static const enum format_kind kinds[] = { FORMAT_TRACEDAT, FORMAT_TRACEDAT7 };
+
+	for (size_t kind = 0; kind < 2; kind++) {
+		const struct format_config config = { .kind = kinds[kind],
+						      .cpu_cnt = 3,
+						      .spool_dir = "/tmp" };
+		struct row rows[8];
+
+		small_trace(rows);
+		rows[6] = (struct row){
+			.kind = ROW_LOST, .cpu = 0, .time_ns = 4000, .lost_cnt = 100
+		};
+		rows[7] = rows[6];
+		rows[7].cpu = 2; /* which has no event */
+		strbuf_release(&file);
+		file = made_lossy(&config, rows, 8, 0);
+		CHECK(lost_of(0) == 100 && lost_of(1) == 17 && lost_of(2) == 100);
+		/* 5 have no place: they are where the last row is */
+		strbuf_release(&file);
+		file = made_lossy(&config, rows, 8, 222);
+		CHECK(lost_of(0) == 100 && lost_of(1) == 17 && lost_of(2) == 105);
+		strbuf_release(&file);
+		file = made_lossy(&config, rows, 0, 5);
+		CHECK(lost_of(0) == 5);
+	}
+}
+
 /* Up to the pages a cut file is refused; from there on it has at most as many events. */
 TEST(dat_may_be_cut_anywhere)
 {

@@ -352,6 +352,12 @@ int dat_next(struct dat *dat, struct dat_event *event, const char **error)
 	return dat_heap_advance(dat, 0, error);
 }
 
+bool dat_lost_at_end(const struct dat *dat, uint32_t cpu, uint64_t *lost_cnt)
+{
+	*lost_cnt = dat->cpus[cpu].has_loss ? dat->cpus[cpu].lost_cnt : 0;
+	return dat->cpus[cpu].has_loss;
+}
+
 int dat_skip(struct dat *dat, uint32_t cpu, const char **error)
 {
 	for (uint32_t at = 0; dat_peek(dat, cpu) && at < dat->heap_cnt; at++) {

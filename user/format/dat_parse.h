@@ -94,6 +94,13 @@ const struct dat_event *dat_peek(const struct dat *dat, uint32_t cpu);
 /* dat_skip - leave that event out. Return: as dat_next. */
 int dat_skip(struct dat *dat, uint32_t cpu, const char **error);
 
+/*
+ * dat_lost_at_end - whether events of @cpu are missing behind its last one; after dat_next returned 0.
+ *
+ * *lost_cnt: how many; 0: unknown.
+ */
+bool dat_lost_at_end(const struct dat *dat, uint32_t cpu, uint64_t *lost_cnt);
+
 /* A place in the traced kernel. Borrowed from the file. */
 struct dat_symbol {
 	struct text name; /* len 0: unknown */

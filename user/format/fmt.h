@@ -40,6 +40,9 @@ void fmt_html_set_lost(void *self, uint64_t cnt);
 /* fmt_json_set_lost - the same of a fmt_json: a last line has those without a place. */
 void fmt_json_set_lost(void *self, uint64_t cnt);
 
+/* fmt_tracedat_set_lost - the same of a fmt_tracedat, of both versions: those without a place are at the end of a CPU. */
+void fmt_tracedat_set_lost(void *self, uint64_t cnt);
+
 /* ---- the fields of a call: the table that json, chrome and perfetto walk ---- */
 
 enum fmt_kind {

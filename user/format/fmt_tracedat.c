@@ -433,6 +433,7 @@ struct dat_cpu {
 	uint64_t last_ns;
 	uint64_t lost_cnt; /* before the page being filled */
 	bool has_loss;
+	int32_t last_pid;    /* of the last record */
 	uint32_t used;       /* bytes of page->data */
 	uint32_t first_page; /* in the spool */
 	uint32_t last_page;
@@ -445,6 +446,10 @@ struct tracedat {
 	struct calltree *tree;
 	void (*write_head)(const struct dathead *head, struct strbuf *out);
 	char *release;
+	uint64_t lost_cnt;   /* in all, before finish */
+	uint64_t placed_cnt; /* of those, the ones in rows */
+	uint64_t last_ns;    /* of the last row */
+	uint32_t last_cpu;
 	int fd;
 	int err;
 	struct dat_cpu **cpus;
@@ -538,7 +543,7 @@ static void tracedat_put_word(struct dat_cpu *cpu, uint32_t word)
 	cpu->used += 4;
 }
 
-/* One record; @len is a multiple of 4. */
+/* One record, which begins with struct common; @len is a multiple of 4. */
 static void put_record(struct tracedat *dat, uint32_t cpu_id, uint64_t time_ns, const void *payload,
 		       uint32_t len)
 {
@@ -569,6 +574,7 @@ static void put_record(struct tracedat *dat, uint32_t cpu_id, uint64_t time_ns, 
 		tracedat_put_word(cpu, len + 4);
 	memcpy(cpu->page.data + cpu->used, payload, len);
 	cpu->used += len;
+	cpu->last_pid = ((const struct common *)payload)->pid;
 }
 
 /* ---- events ---- */
@@ -597,12 +603,12 @@ static void tracedat_on_begin(void *ctx, struct calltask *task, struct call *cal
 	put_record(ctx, call->cpu, call->begin_ns, &event, sizeof(event));
 }
 
-static void put_print(struct tracedat *dat, const struct calltask *task, uint32_t cpu,
-		      uint64_t time_ns, struct text text)
+/* @event has all but its text. */
+static void put_print_event(struct tracedat *dat, uint32_t cpu, uint64_t time_ns,
+			    struct print_event *event, struct text text)
 {
 	char bytes[COMMENT_MAX * 4];
 	struct strbuf cleaned = { .ptr = bytes, .cap = sizeof(bytes) }; /* never full */
-	struct print_event event;
 	uint32_t size;
 	uint32_t len;
 
@@ -610,12 +616,20 @@ static void put_print(struct tracedat *dat, const struct calltask *task, uint32_
 	len = cleaned.len < COMMENT_MAX ? (uint32_t)cleaned.len : COMMENT_MAX;
 	if (text.len > COMMENT_MAX || cleaned.len > COMMENT_MAX)
 		memcpy(bytes + len - strlen("..."), "...", strlen("..."));
+	memcpy(event->buf, bytes, len);
+	memset(event->buf + len, 0, 8);
+	size = (uint32_t)offsetof(struct print_event, buf) + len + 1;
+	put_record(dat, cpu, time_ns, event, (size + 3) & ~3u);
+}
+
+static void put_print(struct tracedat *dat, const struct calltask *task, uint32_t cpu,
+		      uint64_t time_ns, struct text text)
+{
+	struct print_event event;
+
 	event.common = common(DATHEAD_ID_PRINT, task);
 	event.ip = sym_address(task->call_cnt ? task->calls[task->call_cnt - 1].sym : NULL);
-	memcpy(event.buf, bytes, len);
-	memset(event.buf + len, 0, 8);
-	size = (uint32_t)offsetof(struct print_event, buf) + len + 1;
-	put_record(dat, cpu, time_ns, &event, (size + 3) & ~3u);
+	put_print_event(dat, cpu, time_ns, &event, text);
 }
 
 /* Put a return whose call's beginning is unknown as a comment: an exit event would claim a duration. */
@@ -672,8 +686,54 @@ static int tracedat_put_lost(struct tracedat *dat, const struct row *row)
 		page_flush(dat, cpu);
 	cpu->has_loss = true;
 	cpu->lost_cnt += row->lost_cnt;
+	dat->placed_cnt += row->lost_cnt;
 	cpu->page.time_ns = calltree_time(dat->tree, row);
 	return dat->err ? dat->err : calltree_row(dat->tree, row);
+}
+
+/* Readers tell of a loss before an event, so one behind a CPU's last event gets a comment that follows it. */
+static void put_loss_at_end(struct tracedat *dat, uint32_t cpu, const char *words)
+{
+	struct print_event event;
+
+	event.common = (struct common){ .type = DATHEAD_ID_PRINT, .pid = dat->cpus[cpu]->last_pid };
+	event.ip = sym_address(NULL);
+	put_print_event(dat, cpu, dat->cpus[cpu]->page.time_ns, &event, text_from(words));
+}
+
+/* The losses whose place nobody knows are at the end of the CPU that has the last row. */
+static int put_losses_without_place(struct tracedat *dat)
+{
+	struct dat_cpu *cpu;
+
+	if (dat->lost_cnt <= dat->placed_cnt)
+		return 0;
+	cpu = tracedat_cpu_get(dat, dat->last_cpu);
+	if (!cpu)
+		return -ENOMEM;
+	page_flush(dat, cpu);
+	cpu->has_loss = true;
+	cpu->lost_cnt = dat->lost_cnt - dat->placed_cnt;
+	cpu->page.time_ns = dat->last_ns;
+	put_loss_at_end(dat, dat->last_cpu, "events are missing, nobody knows where");
+	return dat->err;
+}
+
+/* All that stands behind the last row. */
+static int put_ends(struct tracedat *dat)
+{
+	int err;
+
+	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
+		if (dat->cpus[cpu] && dat->cpus[cpu]->has_loss && !dat->cpus[cpu]->used)
+			put_loss_at_end(dat, cpu, "events are missing up to the end of the trace");
+	}
+	err = put_losses_without_place(dat);
+	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
+		if (dat->cpus[cpu])
+			page_flush(dat, dat->cpus[cpu]);
+	}
+	return err ? err : dat->err;
 }
 
 /* ---- putting the file together ---- */
@@ -796,10 +856,8 @@ static int tracedat_finish(void *self)
 	if (dat->is_copying)
 		return copy_pages(dat);
 	calltree_finish(dat->tree);
-	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++) {
-		if (dat->cpus[cpu])
-			page_flush(dat, dat->cpus[cpu]);
-	}
+	if (!dat->err)
+		dat->err = put_ends(dat);
 	if (!dat->cpu_cnt && !tracedat_cpu_get(dat, 0))
 		return -ENOMEM;
 	if (!dat->err)
@@ -862,12 +920,19 @@ static int tracedat_row(void *self, const struct row *row)
 
 	if (row->cpu >= CALLTREE_CPU_MAX)
 		return 0;
+	dat->last_cpu = row->cpu;
+	dat->last_ns = calltree_time(dat->tree, row);
 	if (row->kind == ROW_LOST)
 		return tracedat_put_lost(dat, row);
 	if (row->kind == ROW_COMMENT)
 		return tracedat_put_comment(dat, row);
 	err = calltree_row(dat->tree, row);
 	return dat->err ? dat->err : err;
+}
+
+void fmt_tracedat_set_lost(void *self, uint64_t cnt)
+{
+	((struct tracedat *)self)->lost_cnt = cnt;
 }
 
 static void tracedat_release(void *self)

@@ -152,6 +152,8 @@ void format_set_lost(struct format *f, uint64_t cnt)
 		fmt_html_set_lost(f->self, cnt);
 	else if (f->ops == &fmt_json)
 		fmt_json_set_lost(f->self, cnt);
+	else if (f->ops == &fmt_tracedat || f->ops == &fmt_tracedat7)
+		fmt_tracedat_set_lost(f->self, cnt);
 }
 
 /* ---- what formats share (fmt.h) ---- */

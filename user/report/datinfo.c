@@ -40,6 +40,20 @@ static void datinfo_count(struct datinfo *info, const struct dat_event *event, u
 	info->exit_cnt += event->kind == DAT_EXIT;
 }
 
+static void datinfo_count_end(struct datinfo *info)
+{
+	uint64_t lost_cnt;
+
+	for (uint32_t cpu = 0; cpu < info->facts.cpu_cnt; cpu++) {
+		if (!dat_lost_at_end(info->file.dat, cpu, &lost_cnt))
+			continue;
+		info->cpus[cpu].lost_cnt += lost_cnt;
+		info->cpus[cpu].gap_cnt += !lost_cnt;
+		info->all.lost_cnt += lost_cnt;
+		info->all.gap_cnt += !lost_cnt;
+	}
+}
+
 /* All events. Return: 0, or -errno with *error. */
 static int datinfo_events(struct datinfo *info, const char **error)
 {
@@ -52,6 +66,8 @@ static int datinfo_events(struct datinfo *info, const char **error)
 		if (ret > 0)
 			datinfo_count(info, &event, has_tid);
 	}
+	if (!ret)
+		datinfo_count_end(info);
 	free(has_tid);
 	return ret;
 }

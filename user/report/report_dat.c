@@ -247,18 +247,29 @@ static void datreport_banner(struct datreport *dr, const struct dat_event *event
 	cpu->last_ns = event->time_ns;
 }
 
-static void datreport_lost(struct datreport *dr, const struct dat_event *event)
+static void datreport_lost(struct datreport *dr, uint32_t cpu, uint64_t time_ns, uint64_t lost_cnt)
 {
 	struct row row = {
 		.kind = ROW_LOST,
-		.cpu = event->cpu,
-		.time_ns = event->time_ns,
-		.lost_cnt = event->lost_cnt,
+		.cpu = cpu,
+		.time_ns = time_ns,
+		.lost_cnt = lost_cnt,
 	};
 
-	dr->stats->lost_cnt += event->lost_cnt;
-	dr->stats->gap_cnt += !event->lost_cnt;
+	dr->stats->lost_cnt += lost_cnt;
+	dr->stats->gap_cnt += !lost_cnt;
 	datreport_put(dr, &row);
+}
+
+/* What is missing behind the last event of each CPU. */
+static void datreport_lost_at_end(struct datreport *dr, uint64_t end_ns)
+{
+	uint64_t lost_cnt;
+
+	for (uint32_t cpu = 0; cpu < dat_facts_get(dr->file.dat)->cpu_cnt; cpu++) {
+		if (dat_lost_at_end(dr->file.dat, cpu, &lost_cnt))
+			datreport_lost(dr, cpu, end_ns, lost_cnt);
+	}
 }
 
 static void put_args(struct strbuf *out, const struct dat_event *event)
@@ -362,7 +373,7 @@ static int datreport_event(struct datreport *dr, const struct dat_event *event, 
 	struct dat_event exit;
 
 	if (event->has_loss)
-		datreport_lost(dr, event);
+		datreport_lost(dr, event->cpu, event->time_ns, event->lost_cnt);
 	if (event->kind == DAT_OTHER) {
 		if (!dr->other_cnt++)
 			dr->other_name = dat_type_name(dr->file.dat, event->type).name;
@@ -465,7 +476,7 @@ static int datreport_nothing(const struct datreport *dr)
 
 static int datreport_events(struct datreport *dr, const char **error)
 {
-	struct dat_event event;
+	struct dat_event event = { 0 };
 	int ret = 1;
 
 	while (ret > 0 && !dr->err && !report_is_stopped(dr->config)) {
@@ -473,6 +484,8 @@ static int datreport_events(struct datreport *dr, const char **error)
 		if (ret > 0)
 			ret = datreport_event(dr, &event, error);
 	}
+	if (!ret)
+		datreport_lost_at_end(dr, event.time_ns);
 	return ret < 0 ? ret : dr->err;
 }
 
