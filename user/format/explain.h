@@ -35,6 +35,7 @@ struct explain_view {
 	uint64_t lost_cnt;             /* events that the trace lacks */
 	const struct netstat *counted; /* while it was traced; NULL: not known */
 	bool has_sleeps;               /* the trace would have had sleeps */
+	bool lacks_tasks;              /* of a text: a call that moves to another CPU falls apart */
 	bool has_trees;                /* slowcalls_keep_trees: show them, */
 	unsigned int cpu_width;        /* with the same cpu_width */
 };

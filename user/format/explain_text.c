@@ -804,10 +804,31 @@ static void put_lacks_sleeps(struct explain *ex)
 	}
 }
 
-static void put_unknown(struct explain *ex)
+/* Without tasks, a call that moved has an entry on one CPU, and a return on another. */
+static void put_torn(struct explain *ex)
+{
+	const struct startfunc *start = ex->causes->start;
+	const uint64_t entry_cnt = start->open_cnt + start->cut_cnt - start->stray_cnt;
+	const uint64_t cnt = entry_cnt > start->stray_cnt ? entry_cnt : start->stray_cnt;
+
+	if (!cnt)
+		return;
+	strbuf_printf(
+		ex->out,
+		"Not known: %" PRIu64
+		" more %s, which moved to another CPU, had not returned, or %s events: the text has no tasks, netfgraph --graph-opts proc,abstime writes them.\n",
+		cnt, plural(cnt, "call", "calls"), plural(cnt, "lacks", "lack"));
+}
+
+/* Calls that are in no number. */
+static void put_unknown_calls(struct explain *ex)
 {
 	const struct startfunc *start = ex->causes->start;
 
+	if (ex->view->lacks_tasks) {
+		put_torn(ex);
+		return;
+	}
 	if (start->open_cnt) {
 		strbuf_printf(ex->out, "Not returned at the end: %" PRIu64 " %s, one after ",
 			      start->open_cnt, plural(start->open_cnt, "call", "calls"));
@@ -818,6 +839,11 @@ static void put_unknown(struct explain *ex)
 		strbuf_printf(ex->out,
 			      "Not known: %" PRIu64 " more %s, of which events are missing.\n",
 			      start->cut_cnt, plural(start->cut_cnt, "call", "calls"));
+}
+
+static void put_unknown(struct explain *ex)
+{
+	put_unknown_calls(ex);
 	if (!ex->view->has_sleeps)
 		put_lacks_sleeps(ex);
 }

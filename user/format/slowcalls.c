@@ -392,6 +392,7 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 		}
 	} else if (!call->has_entry || !call->has_return || !call->has_duration) {
 		start->cut_cnt++;
+		start->stray_cnt += !call->has_entry;
 	} else {
 		parts_merge(open);
 		if (VEC_RESERVE(start->calls, start->call_cap, start->call_cnt + 1) ||
@@ -456,7 +457,8 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 		task->calls[call->depth - 1].user_ns += (uint64_t)ns;
 		is_in(sc, task, sc->paths[path].parent, call->end_ns);
 	} else if (!sc->err) {
-		start_end(sc, task, call, sc->paths[path].func);
+		/* of a call that the rows implied, only its return has a name */
+		start_end(sc, task, call, call->sym ? call->sym->id : sc->paths[path].func);
 	}
 }
 

@@ -95,6 +95,7 @@ struct startfunc {
 	size_t call_cnt;
 	size_t call_cap;
 	uint64_t cut_cnt;    /* calls that lack their entry or return, because events are missing */
+	uint64_t stray_cnt;  /* of those, the ones that lack their entry */
 	uint64_t open_cnt;   /* that had not returned at the end, */
 	uint64_t open_ns;    /* and how long the longest had taken then, */
 	uint32_t open_in;    /* in which function it was */

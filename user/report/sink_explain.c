@@ -313,6 +313,7 @@ static int explain_say(struct sink_explain *se)
 		.lost_cnt = se->lost_cnt,
 		.counted = se->has_counted ? &se->counted : NULL,
 		.has_sleeps = se->has_sleeps || slowcalls_has_sleeps(se->calls),
+		.lacks_tasks = !se->rows.facts->columns.proc,
 		.has_trees = has_trees(opts),
 		.cpu_width = se->rows.facts->cpu_width,
 	};
