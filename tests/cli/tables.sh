@@ -83,7 +83,7 @@ recordings=tests/fuzz/corpus/recording
 usage_error 'info of nothing' 'info needs a FILE' info
 usage_error 'info of two files' "'y' is one file too many" info x y
 usage_error 'info has two orders' 'info sorts by count or name' info --sort self x
-usage_error 'info selects nothing' '--trace-funcs belongs to' info -T x y
+usage_error 'info selects nothing' '-T \(--trace-funcs\) belongs to' info -T x y
 check 'info' 0 '^$' info "$recordings/made-0.rec"
 verify 'info has the options' grep -qx \
 	'options     netfgraph record -o web.rec -G tcp_v4_connect --graph-opts args,retval' "$dir/out"
@@ -198,7 +198,7 @@ check 'callers of what is not called' 0 "^netfgraph: no call of 'nosuch' returne
 verify 'that is an empty table' test "$(wc -l <"$dir/out")" -eq 1
 
 # ---- a table each interval ----
-usage_error 'a report has no intervals' '--interval belongs to: profile, latency' report -i 1s x
+usage_error 'a report has no intervals' '-i \(--interval\) belongs to: profile, latency' report -i 1s x
 usage_error 'an interval is not too short' '--interval must be at least 10ms' profile -i 9ms
 usage_error 'an interval has a unit' "--interval: '1' has no unit" profile -i 1
 printf '# tracer: function_graph\n#\n%s\n%s\n' '#     TIME        CPU  DURATION                  FUNCTION CALLS' \

@@ -71,13 +71,32 @@ void openhint_read(int err)
 		log_hint("its owner and root may read it");
 }
 
+/* A file cannot be made in the directory that the first @len bytes of @path name. */
+static void hint_directory(const char *path, size_t len)
+{
+	struct strbuf hint = { 0 };
+	char *dir = strndup(path, len);
+
+	if (!dir)
+		return;
+	if (!access(dir, F_OK)) {
+		log_hint("that directory takes no new files: -o takes a file elsewhere");
+	} else {
+		strbuf_str(&hint, "mkdir -p ");
+		strbuf_shell(&hint, dir);
+		log_hint("%s makes the directory", strbuf_cstr(&hint));
+	}
+	strbuf_release(&hint);
+	free(dir);
+}
+
 /* openhint_write - as openhint_read, for the output file @path. */
 static void openhint_write(const char *path, int err)
 {
 	const char *slash = strrchr(path, '/');
 
 	if (err == -ENOENT && slash && slash > path)
-		log_hint("mkdir -p '%.*s' makes the directory", (int)(slash - path), path);
+		hint_directory(path, (size_t)(slash - path));
 	else if (err == -EISDIR)
 		log_hint("-o takes the name of a file");
 	else if (err == -EACCES)

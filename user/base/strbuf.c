@@ -1,5 +1,6 @@
 #include "base/strbuf.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,34 @@ const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
 const char digit_hex[] = "0123456789abcdef";
 
 #define SECOND_NS UINT64_C(1000000000)
+
+/* Whether a shell needs no quotes for @word. */
+static bool strbuf_is_plain(const char *word)
+{
+	if (!*word)
+		return false;
+	for (; *word; word++) {
+		if (!isalnum((unsigned char)*word) && !strchr("-_./,:=+@%^", *word))
+			return false;
+	}
+	return true;
+}
+
+void strbuf_shell(struct strbuf *sb, const char *word)
+{
+	if (strbuf_is_plain(word)) {
+		strbuf_str(sb, word);
+		return;
+	}
+	strbuf_char(sb, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			strbuf_str(sb, "'\\''");
+		else
+			strbuf_char(sb, *word);
+	}
+	strbuf_char(sb, '\'');
+}
 
 void utc_put(struct strbuf *out, uint64_t real_ns)
 {

@@ -66,6 +66,9 @@ static inline const char *strbuf_cstr(struct strbuf *sb)
 	return sb->ptr;
 }
 
+/* strbuf_shell - append @word as a shell takes it for one word: in quotes if it needs them. */
+void strbuf_shell(struct strbuf *sb, const char *word);
+
 static inline void strbuf_fill(struct strbuf *sb, char c, size_t len)
 {
 	if (sb->cap - sb->len < len && !strbuf_reserve(sb, len))

@@ -505,6 +505,16 @@ static bool is_readable(const char *path)
 	return privdrop_works(can_open, (void *)path);
 }
 
+static void hint_vmlinux(const char *path)
+{
+	struct strbuf hint = { 0 };
+
+	strbuf_str(&hint, "--vmlinux ");
+	strbuf_shell(&hint, path);
+	log_hint("%s reads it", strbuf_cstr(&hint));
+	strbuf_release(&hint);
+}
+
 /* All paths begin with the directory in which the kernel was built: the part in front of a known function's file. */
 static void srcline_begin(struct srcline *sl)
 {
@@ -517,7 +527,7 @@ static void srcline_begin(struct srcline *sl)
 		log_warn("--source: '%s' cannot be read without capabilities: no source lines",
 			 sl->path);
 		if (!getauxval(AT_SECURE))
-			log_hint("'--vmlinux %s' reads it", sl->path);
+			hint_vmlinux(sl->path);
 		end(sl);
 		return;
 	}

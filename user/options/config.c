@@ -566,7 +566,11 @@ int config_read(struct config *config, const struct config_places *places)
 		} else if (is_missing(fd, i) && !places->is_named) {
 			log_debug("no defaults from '%s': %s", path, strerror(-fd));
 		} else {
-			status = config_refuse_file(path, strerror(-fd), "make it readable");
+			status = config_refuse_file(
+				path, strerror(-fd),
+				fd == -ENOENT
+					? "NETFGRAPH_CONFIG names it: name a file that is there"
+					: "make it readable");
 		}
 	}
 	return status;

@@ -465,34 +465,6 @@ void opts_release(struct opts *opts)
 
 /* ---- requirements of options ---- */
 
-/* Return: whether a shell needs no quotes for @word. */
-static bool opts_is_plain(const char *word)
-{
-	if (!*word)
-		return false;
-	for (; *word; word++) {
-		if (!isalnum((unsigned char)*word) && !strchr("-_./,:=+@%^", *word))
-			return false;
-	}
-	return true;
-}
-
-static void opts_put_word(struct strbuf *out, const char *word)
-{
-	if (opts_is_plain(word)) {
-		strbuf_str(out, word);
-		return;
-	}
-	strbuf_char(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			strbuf_str(out, "'\\''");
-		else
-			strbuf_char(out, *word);
-	}
-	strbuf_char(out, '\'');
-}
-
 void optwords_text(struct strbuf *out, const struct opts *opts)
 {
 	strbuf_str(out, "netfgraph");
@@ -500,7 +472,7 @@ void optwords_text(struct strbuf *out, const struct opts *opts)
 		if (word + 1 == opts->command && !strcmp(*word, "--"))
 			break;
 		strbuf_char(out, ' ');
-		opts_put_word(out, *word);
+		strbuf_shell(out, *word);
 	}
 }
 
@@ -510,11 +482,11 @@ void optwords_with(struct strbuf *out, const struct opts *opts, const char *word
 
 	strbuf_str(out, "netfgraph ");
 	if (word && *word)
-		opts_put_word(out, *word++);
+		strbuf_shell(out, *word++);
 	strbuf_printf(out, " %s", words);
 	for (; word && *word; word++) {
 		strbuf_char(out, ' ');
-		opts_put_word(out, *word);
+		strbuf_shell(out, *word);
 	}
 }
 

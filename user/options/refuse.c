@@ -68,6 +68,16 @@ static const struct foreign {
 	{ FOREIGN_MISPLACED, "record/json",
 	  "netfgraph report FILE --format json prints a recording as JSON" },
 	{ FOREIGN_MISPLACED, "any/json", "--format json prints JSON" },
+	{ FOREIGN_MISPLACED, "any/ring",
+	  "a flight recorder has a condition, too: netfgraph record --ring {64M} --when 'FUNC > 10ms' -o DIR" },
+	{ FOREIGN_MISPLACED, "any/when",
+	  "a flight recorder waits for it: netfgraph record --ring 64M --when {'FUNC > 10ms'} -o DIR" },
+	{ FOREIGN_MISPLACED, "any/window",
+	  "a flight recorder has it: netfgraph record --ring 64M --when 'FUNC > 10ms' --window {1s} -o DIR" },
+	{ FOREIGN_MISPLACED, "any/pause",
+	  "a flight recorder has it: netfgraph record --ring 64M --when 'FUNC > 10ms' --pause {1m} -o DIR" },
+	{ FOREIGN_MISPLACED, "any/max-disk",
+	  "a flight recorder has it: netfgraph record --ring 64M --when 'FUNC > 10ms' --max-disk {1G} -o DIR" },
 	{ FOREIGN_MISPLACED, "list/graph-depth",
 	  "--callee-depth {3} limits the functions that -G finds" },
 	{ FOREIGN_MISPLACED, "any/follow",
@@ -166,26 +176,29 @@ static const struct foreign {
 };
 #define FOREIGN_CNT (sizeof(foreigns) / sizeof(foreigns[0]))
 
+/* Longer values are not repeated in a hint. */
+#define VALUE_MAX 60
+
 /* @value: NULL: keep the example. */
 static void fill_in(char *out, size_t size, const char *text, const char *value)
 {
-	size_t len = 0;
+	struct strbuf filled = { 0 };
 
-	for (; *text && len + 1 < size; text++) {
+	for (; *text; text++) {
 		const char *end = *text == '{' ? strchr(text, '}') : NULL;
 
 		if (!end) {
-			out[len++] = *text;
+			strbuf_char(&filled, *text);
 			continue;
 		}
-		if (value)
-			len += (size_t)snprintf(out + len, size - len, "%.60s", value);
+		if (value && strlen(value) <= VALUE_MAX)
+			strbuf_shell(&filled, value);
 		else
-			len += (size_t)snprintf(out + len, size - len, "%.*s",
-						(int)(end - text - 1), text + 1);
+			strbuf_add(&filled, text + 1, (size_t)(end - text - 1));
 		text = end;
 	}
-	out[len < size ? len : size - 1] = '\0';
+	snprintf(out, size, "%s", strbuf_cstr(&filled));
+	strbuf_release(&filled);
 }
 
 const char *foreign_text(enum foreign_place place, const char *word)
@@ -333,36 +346,80 @@ static const char *only_verb(const struct opt_def *def)
 
 static void refuse_put_verbs(struct strbuf *out, const struct opt_def *def)
 {
-	if (def->verbs & 1u << VERB_TRACE)
+	const char *between = "";
+
+	if (def->verbs & 1u << VERB_TRACE) {
 		strbuf_str(out, "the trace");
-	for (int i = 0; opts_verb_name(i); i++) {
-		if (opt_def_is_of(def, (enum opts_verb)(VERB_LIST + i)))
-			strbuf_printf(out, "%s%s", out->len ? ", " : "", opts_verb_name(i));
+		between = ", ";
 	}
-	strbuf_char(out, '\0');
+	for (int i = 0; opts_verb_name(i); i++) {
+		if (!opt_def_is_of(def, (enum opts_verb)(VERB_LIST + i)))
+			continue;
+		strbuf_printf(out, "%s%s", between, opts_verb_name(i));
+		between = ", ";
+	}
+}
+
+/* A whole command line with the option, of the only verb that takes it. */
+static void hint_verb(const char *verb, const struct opt_def *def, const char *text)
+{
+	static const struct {
+		const char *verb;
+		const char *needs;
+	} others[] = {
+		{ "record", " -o FILE" }, { "report", " FILE" },  { "info", " FILE" },
+		{ "explain", " FILE" },   { "latency", " FUNC" }, { "diff", " A B" },
+	};
+	struct strbuf line = { 0 };
+
+	strbuf_printf(&line, "netfgraph %s --%s", verb, def->name);
+	if (text) {
+		strbuf_char(&line, opt_def_has_choice(def) ? '=' : ' ');
+		strbuf_shell(&line, text);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (!strcmp(others[i].verb, verb))
+			strbuf_str(&line, others[i].needs);
+	}
+	log_hint("%s", strbuf_cstr(&line));
+	strbuf_release(&line);
+}
+
+/* "-i (--interval)" if the letter was typed, "--interval" otherwise. */
+static void put_typed(struct strbuf *out, const struct opts *opts, const struct opt_def *def)
+{
+	for (char **word = opts->words; def->letter && word && *word; word++) {
+		if ((*word)[0] == '-' && (*word)[1] == def->letter) {
+			strbuf_printf(out, "-%c (--%s)", def->letter, def->name);
+			return;
+		}
+	}
+	strbuf_printf(out, "--%s", def->name);
 }
 
 int refuse_misplaced(const struct opts *opts, const struct opt_def *def, const char *text)
 {
 	const char *verb = opts->verb ? opts_verb_name((int)opts->verb - VERB_LIST) : "trace";
-	struct strbuf verbs = { 0 };
+	const char *value = text && strlen(text) <= VALUE_MAX ? text : "";
+	struct strbuf said = { 0 };
 	const char *hint;
 	char word[128];
 
-	refuse_put_verbs(&verbs, def);
-	log_error("--%s belongs to: %s", def->name, verbs.ptr);
-	strbuf_release(&verbs);
-	snprintf(word, sizeof(word), "%s/%s=%s", verb, def->name, text ? text : "");
+	put_typed(&said, opts, def);
+	strbuf_str(&said, " belongs to: ");
+	refuse_put_verbs(&said, def);
+	log_error("%s", strbuf_cstr(&said));
+	strbuf_release(&said);
+	snprintf(word, sizeof(word), "%s/%s=%s", verb, def->name, value);
 	hint = foreign_text(FOREIGN_MISPLACED, word);
 	if (!hint) {
-		snprintf(word, sizeof(word), "any/%s=%s", def->name, text ? text : "");
+		snprintf(word, sizeof(word), "any/%s=%s", def->name, value);
 		hint = foreign_text(FOREIGN_MISPLACED, word);
 	}
 	if (hint)
 		log_hint("%s", hint);
 	else if (only_verb(def))
-		log_hint("netfgraph %s --%s%s%s", only_verb(def), def->name, text ? " " : "",
-			 text ? text : "");
+		hint_verb(only_verb(def), def, text);
 	else
 		return describe(def);
 	return VERDICT_USAGE;
@@ -395,23 +452,25 @@ static bool is_func_option(const struct opt_def *def)
 static const char *repeated(const struct opt_def *def, const char *text)
 {
 	static char hint[240];
-	size_t len = 0;
+	struct strbuf line = { 0 };
+	char part[128];
 
-	hint[0] = '\0';
-	while (len < sizeof(hint)) {
-		const size_t part = strcspn(text, ",");
-		char option[64];
+	for (;; text++) {
+		const size_t len = strcspn(text, ",");
 
+		snprintf(part, sizeof(part), "%.*s", (int)(len < VALUE_MAX ? len : VALUE_MAX),
+			 text);
 		if (def->letter)
-			snprintf(option, sizeof(option), "-%c", def->letter);
+			strbuf_printf(&line, "%s-%c ", line.len ? " " : "", def->letter);
 		else
-			snprintf(option, sizeof(option), "--%s", def->name);
-		len += (size_t)snprintf(hint + len, sizeof(hint) - len, "%s%s %.*s", len ? " " : "",
-					option, (int)part, text);
-		if (!text[part])
+			strbuf_printf(&line, "%s--%s ", line.len ? " " : "", def->name);
+		strbuf_shell(&line, part);
+		text += len;
+		if (!*text || line.len > sizeof(hint))
 			break;
-		text += part + 1;
 	}
+	snprintf(hint, sizeof(hint), "%s", strbuf_cstr(&line));
+	strbuf_release(&line);
 	return hint;
 }
 
@@ -435,6 +494,12 @@ static const char *duration_hint(const struct opt_def *def, const char *text)
 
 	if (!*text || text[strspn(text, DIGITS ".")])
 		return NULL;
+	if (!text[strspn(text, "0.")]) {
+		snprintf(hint, sizeof(hint),
+			 "--%s takes a duration above zero, with a unit: --%s 10ms", def->name,
+			 def->name);
+		return hint;
+	}
 	snprintf(hint, sizeof(hint), "--%s %.20ss is seconds; ns, us, ms, m and h are units, too",
 		 def->name, text);
 	return hint;
@@ -467,13 +532,13 @@ static const char *number_hint(const struct opt_def *def, const char *text)
 
 static const char *task_hint(const struct opt_def *def, const char *text)
 {
-	static char hint[160];
+	static char hint[FOREIGN_TEXT_BYTES];
 
 	if ((strcmp(def->name, "pid") != 0 && strcmp(def->name, "tid") != 0) ||
 	    !isalpha((unsigned char)*text))
 		return NULL;
-	snprintf(hint, sizeof(hint), "--comm %.40s selects tasks by name; pidof %.40s prints ids",
-		 text, text);
+	fill_in(hint, sizeof(hint), "--comm {NAME} selects tasks by name; pidof {NAME} prints ids",
+		text);
 	return hint;
 }
 
@@ -580,28 +645,37 @@ int refuse_value(const struct opts *opts, const struct opt_def *def, const char 
 	return opts->host_lacks ? VERDICT_FAILED : VERDICT_USAGE;
 }
 
-/* Longer values are not repeated in a hint. */
-#define JOINED_MAX 60
-
 /* The hint: both values of an option as one. */
 static void hint_join(const char *option, const char *first, const char *second)
 {
-	const bool is_long = strlen(first) > JOINED_MAX || strlen(second) > JOINED_MAX;
+	static const struct {
+		const char *option;
+		const char *before, *between, *behind;
+		const char *rest;
+	} joins[] = {
+		{ "packet", "(", ") and (", ")",
+		  "takes packets that match both, with 'or' those that match either" },
+		{ "filter", "(", ") && (", ")",
+		  "takes calls that match both, with '||' those that match either" },
+		{ "when", "", " || ", "", "waits for either" },
+	};
+	const bool is_long = strlen(first) > VALUE_MAX || strlen(second) > VALUE_MAX;
+	struct strbuf hint = { 0 };
+	char joined[2 * VALUE_MAX + 16];
 
 	first = is_long ? "A" : first;
 	second = is_long ? "B" : second;
-	if (!strcmp(option, "packet"))
-		log_hint(
-			"--packet '(%s) and (%s)' takes packets that match both, with 'or' those that match either",
-			first, second);
-	else if (!strcmp(option, "filter"))
-		log_hint(
-			"--filter '(%s) && (%s)' takes calls that match both, with '||' those that match either",
-			first, second);
-	else if (!strcmp(option, "when"))
-		log_hint("--when '%s || %s' waits for either", first, second);
-	else
-		log_hint("leave one of them out");
+	for (size_t i = 0; i < sizeof(joins) / sizeof(joins[0]); i++) {
+		if (strcmp(joins[i].option, option) != 0)
+			continue;
+		snprintf(joined, sizeof(joined), "%s%s%s%s%s", joins[i].before, first,
+			 joins[i].between, second, joins[i].behind);
+		strbuf_printf(&hint, "--%s ", option);
+		strbuf_shell(&hint, joined);
+		strbuf_printf(&hint, " %s", joins[i].rest);
+	}
+	log_hint("%s", hint.len ? strbuf_cstr(&hint) : "leave one of them out");
+	strbuf_release(&hint);
 }
 
 int refuse_twice(const struct opt_def *def, const char *first, const char *second)

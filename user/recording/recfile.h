@@ -317,6 +317,9 @@ struct recfile_item {
 	const struct recfile_trigger *trigger; /* TRIGGER: its function is in the table */
 };
 
+/* recfile_is_known - whether the file @path begins as recordings do. */
+bool recfile_is_known(const char *path);
+
 /*
  * recfile_reader_new - open a recording ("-": standard input) and check its header.
  *

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -437,6 +438,19 @@ static int check_file_head(struct recfile_reader *r)
 	r->minor = head.minor;
 	r->at = sizeof(head);
 	return 0;
+}
+
+bool recfile_is_known(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char head[sizeof(recwire_magic)];
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = read(fd, head, sizeof(head));
+	close(fd);
+	return len == sizeof(head) && !memcmp(head, recwire_magic, sizeof(head));
 }
 
 int recfile_reader_new(struct recfile_reader **out, const char *path)

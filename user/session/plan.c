@@ -189,6 +189,20 @@ static bool counts_starts(const struct opts *opts)
 	return opts->by == BY_KEY && !opts->callee_depth && !opts->all_callees;
 }
 
+/* Whether @name is a word behind "--". */
+static bool is_behind_dashes(const struct opts *opts, const char *name)
+{
+	char **word = opts->words;
+
+	while (word && *word && strcmp(*word, "--") != 0)
+		word++;
+	for (; word && *word; word++) {
+		if (!strcmp(*word, name))
+			return true;
+	}
+	return false;
+}
+
 /* A hint for a word that is not a function where a function is expected. */
 static const char *miss_hint(void *ctx, const char *name)
 {
@@ -196,6 +210,8 @@ static const char *miss_hint(void *ctx, const char *name)
 	const char *hint =
 		foreign_text(opts->verb == VERB_LIST ? FOREIGN_LIST : FOREIGN_FUNCTION, name);
 
+	if (!hint && opts->verb == VERB_LIST && is_behind_dashes(opts, name))
+		return "list runs no COMMAND: words behind -- are functions, too";
 	if (!hint && opts->verb == VERB_LATENCY && !opts->command && !child_find(name))
 		return "a COMMAND goes after --: netfgraph latency FUNC -- COMMAND";
 	return hint;

@@ -30,6 +30,7 @@
 #include "report/pipeline.h"
 #include "select/list.h"
 #include "select/select.h"
+#include "session/filewords.h"
 #include "session/live.h"
 #include "session/plan.h"
 
@@ -83,18 +84,21 @@ static enum verdict cannot_run(const struct opts *opts, int err)
 	return err == -ENOENT ? VERDICT_NOT_FOUND : VERDICT_NOT_RUN;
 }
 
-/* A file without execute permission is most likely input. */
-static bool is_plain_file(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
-}
-
 /* A minus in an expression stands before a number or a blank. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
+}
+
+/* The hint: a word of the user, as a shell takes it, between @before and @rest. */
+static void hint_word(const char *before, const char *word, const char *rest)
+{
+	struct strbuf hint = { 0 };
+
+	strbuf_str(&hint, before);
+	strbuf_shell(&hint, word);
+	log_hint("%s%s", strbuf_cstr(&hint), rest);
+	strbuf_release(&hint);
 }
 
 /*
@@ -112,9 +116,7 @@ static bool hint_quotes(const struct opts *opts)
 		return false;
 	for (word--; *word && !is_option(*word); word++)
 		strbuf_printf(&text, "%s%s", text.len ? " " : "", *word);
-	strbuf_char(&text, '\0');
-	if (strbuf_ok(&text))
-		log_hint("the expression needs quotes: --packet '%s'", text.ptr);
+	hint_word("the expression needs quotes: --packet ", strbuf_cstr(&text), "");
 	strbuf_release(&text);
 	return true;
 }
@@ -130,17 +132,23 @@ static void hint_command(const struct opts *opts)
 	const char *word = opts->command[0];
 	const char *foreign = foreign_text(FOREIGN_COMMAND, word);
 	const char *near = suggest_of(word, opts_verb_name);
+	const bool is_verb = opts_verb_of(word) != VERB_TRACE;
 
-	if (is_plain_file(word))
-		log_hint("'netfgraph %s %s' reads a recording",
-			 opts->verb == VERB_PROFILE ? "profile --input" : "report", word);
+	if (filewords_is_plain(word))
+		hint_word(opts->verb == VERB_PROFILE ? "netfgraph profile --input "
+						     : "netfgraph report ",
+			  word, " reads a recording or a text");
 	else if ((opts->has_callers && !opts->callers_of) ||
 		 (opts->has_callees && !opts->callees_of))
-		log_hint("--callers and --callees take a GLOB after '=': --callers='%s'", word);
+		hint_word("--callers and --callees take a GLOB after '=': --callers=", word, "");
 	else if (foreign)
 		log_hint("%s", foreign);
 	else if (hint_quotes(opts))
 		return;
+	else if (is_verb)
+		log_hint(
+			"%s is a verb, and stands once, in front; a COMMAND of that name needs its path",
+			word);
 	else if (*near)
 		log_hint("did you mean 'netfgraph %s'?", near);
 	else if (looks_like_func(word))
@@ -149,27 +157,12 @@ static void hint_command(const struct opts *opts)
 		log_hint("give the path of a COMMAND that is not in PATH");
 }
 
-/* Refuse files where latency takes functions. Names of functions have no '/', and seldom a dot. */
-static int setup_refuse_file(struct session *ses)
-{
-	const struct str_list *funcs = &ses->opts->latency_funcs;
-
-	for (size_t i = 0; i < funcs->cnt; i++) {
-		if (!strpbrk(funcs->items[i], "/.") || !is_plain_file(funcs->items[i]))
-			continue;
-		log_error("'%s' is a file, and latency takes functions", funcs->items[i]);
-		log_hint("'netfgraph latency --input %s FUNC...' reads it", funcs->items[i]);
-		return VERDICT_USAGE;
-	}
-	return 0;
-}
-
 /* The error with which exec would refuse @path, as far as that is certain; else 0. */
 static int exec_obstacle(const char *path)
 {
 	struct stat st;
 
-	if (is_plain_file(path))
+	if (filewords_is_plain(path))
 		return -EACCES;
 	return !stat(path, &st) && S_ISDIR(st.st_mode) ? -EISDIR : 0;
 }
@@ -179,7 +172,7 @@ static int find_command(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
 	enum verdict verdict;
-	int err = setup_refuse_file(ses);
+	int err = filewords_check(ses->opts);
 
 	if (err || !opts->command)
 		return err;

@@ -22,6 +22,7 @@
 #include "report/pipeline.h"
 #include "select/list.h"
 #include "select/presets.h"
+#include "session/filewords.h"
 #include "session/overhead.h"
 #include "session/plan.h"
 #include "session/verbs.h"
@@ -399,7 +400,7 @@ enum verdict verbs_list(const struct opts *opts)
 	int page_err;
 	int err;
 
-	if (!cpus_check(opts))
+	if (!cpus_check(opts) || filewords_check(opts))
 		return VERDICT_USAGE;
 	if (opts->list_containers)
 		err = list_containers(&w);

@@ -1,0 +1,20 @@
+#ifndef NFG_SESSION_FILEWORDS_H
+#define NFG_SESSION_FILEWORDS_H
+
+#include <stdbool.h>
+
+#include "options/opts.h"
+
+/* Files on a command line that takes something else there. */
+
+/* filewords_is_plain - whether @path is a file without execute permission, which is most likely input. */
+bool filewords_is_plain(const char *path);
+
+/*
+ * filewords_check - refuse files where list and latency take functions, and recordings where a COMMAND stands.
+ *
+ * Return: 0, or VERDICT_USAGE, already logged.
+ */
+int filewords_check(const struct opts *opts);
+
+#endif
