@@ -193,9 +193,12 @@ verify 'what they call is below' test "$(sed 1d "$dir/out" | awk '{ print $1, $N
 	'1 __skb_checksum;1 csum_partial;1 __skb_checksum_complete;1 __skb_checksum;'
 check 'callers of a histogram' 0 '^$' latency --input "$table" csum_partial -T '__skb_*' --callers
 verify 'they are below it' grep -qx ' *1  *3[.]798  <- __skb_checksum' "$dir/out"
-check 'callers of what is not called' 0 "^netfgraph: no call of 'nosuch' returned while it was traced$" \
+check 'callers of what is not called' 3 "^netfgraph: '.*': no call of 'nosuch' returned$" \
 	profile --input "$text" --callers=nosuch
-verify 'that is an empty table' test "$(wc -l <"$dir/out")" -eq 1
+verify 'there is no table' test ! -s "$dir/out"
+check 'callers of what is called, callees of what is not' 0 "^netfgraph: '.*': no call of 'nosuch' returned$" \
+	profile --input "$table" --callers=csum_partial --callees=nosuch
+verify 'there is a table' grep -q csum_partial "$dir/out"
 
 # ---- a table each interval ----
 usage_error 'a report has no intervals' '-i \(--interval\) belongs to: profile, latency' report -i 1s x
@@ -349,6 +352,9 @@ verify 'JSON has the same' test "$(jq -c '[.a.packets, .b.packets, .stages[0].pa
 check 'diff by stage without packets' 0 "^netfgraph: '$dir/times': no traced call had a packet as an argument\$" \
 	diff --by stage "$dir/times" "$udp"
 verify 'what is not known is a dash' grep -qE '^ +0 +5 +- +- +97\.279 +- +- +5034\.620 +-  socket$' "$dir/out"
+check 'diff by stage without any packet' 3 "^netfgraph: '$dir/times': no traced call had a packet as an argument\$" \
+	diff --by stage "$dir/times" "$dir/times"
+verify 'prints no table' test ! -s "$dir/out"
 usage_error 'stages are not divided by time' '--by stage counts the packets of the whole files: no --per' diff --by stage --per second x y
 usage_error 'stages are not sorted' '--by stage has one table, in the order of the stages' diff --by stage --sort p99 x y
 usage_error 'a histogram has no members' 'latency takes --show only with --by stage, as --show stamps' latency ip_rcv --show stamps
@@ -365,8 +371,9 @@ usage_error 'nearly a row of a profile' "--by: 'reasons' is not one of function,
 usage_error 'functions by default' 'latency needs the names of functions' latency --by function
 check 'stages need times' 1 "^netfgraph: --by stage needs times, and the rows of '.*' have none$" \
 	latency --by stage --input tests/golden/samples/default-6.12.txt
-check 'stages need arguments' 0 '^netfgraph: no traced call had a packet as an argument$' \
+check 'stages need arguments' 3 "^netfgraph: '.*': no traced call had a packet as an argument\$" \
 	latency --by stage --input tests/golden/samples/mini-abstime-proc.txt
+verify 'and no table is printed without any' test ! -s "$dir/out"
 verify 'the command that records them' grep -qx 'hint: netfgraph record --preset stages --graph-opts args -o FILE records them' "$dir/err"
 check 'stages need functions' 3 "^netfgraph: '.*' has none of the functions at which stages begin and end: tcp_sendmsg or udp_sendmsg, " \
 	latency --by stage --input tests/golden/samples/abstime-proc-tail-7.2.txt

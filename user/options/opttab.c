@@ -1025,8 +1025,10 @@ const struct exit_status_def exit_status_defs[] = {
 	  "kernel; or an -e matches no tracepoint; or --when names a function that is not traced, or --filter or --show a name or a member that "
 	  "no function has, or --filter one that a start function lacks; or no function is left to trace; or with --packet, no function to start at; or "
 	  "no call of FILE matches the options that select calls, or FILE is a directory, or a text or a trace.dat without a call; or explain found "
-	  "no slow call in FILE, or --by stage none of its functions." },
-	{ VERDICT_LOSSES, "Events were lost and --strict was given." },
+	  "no slow call in FILE, or --by stage none of its functions or no packet, in diff in both files; or no "
+	  "call of FILE matches --callers=GLOB or --callees=GLOB." },
+	{ VERDICT_LOSSES,
+	  "Events were lost and --strict was given. This status takes the place of COMMAND's own." },
 	{ VERDICT_OVERHEAD,
 	  "Tracing took more than --max-overhead or --max-events, or made others pay more; nothing more could be left out, and --duty is not possible." },
 	{ VERDICT_NOT_RUN, "COMMAND cannot be run." },

@@ -787,14 +787,24 @@ static void warn_of_card(const struct stages_sums *sums)
 	log_hint("phc2sys synchronises them; until then the stage 'card' lacks these packets");
 }
 
-static void say_no_packets(const struct opts *opts)
+/* Return: VERDICT_NOTHING: a file has none; 0: of a trace, and of one of two files, that is no error. */
+static int say_no_packets(const struct opts *opts)
 {
+	if (!opts->input_path) {
+		log_warn("no traced call had a packet as an argument");
+		return 0;
+	}
 	if (opts->verb == VERB_DIFF)
 		log_warn("'%s': no traced call had a packet as an argument", opts->input_path);
 	else
-		log_warn("no traced call had a packet as an argument");
-	if (opts->input_path)
-		log_hint("netfgraph record --preset stages --graph-opts args -o FILE records them");
+		log_error("'%s': no traced call had a packet as an argument", opts->input_path);
+	log_hint("netfgraph record --preset stages --graph-opts args -o FILE records them");
+	return opts->verb == VERB_DIFF ? 0 : VERDICT_NOTHING;
+}
+
+static bool has_packets(const struct stages_sums *sums)
+{
+	return sums->packet_cnt || sums->begin_cnts[STAGES_OTHER];
 }
 
 /* Return: VERDICT_NOTHING, logged: a file has none of the functions of the stages; else 0. */
@@ -827,8 +837,9 @@ static int put_tables(struct sink_stages *ss)
 	err = check_funcs(ss, sums);
 	if (err)
 		return err;
-	if (!sums->packet_cnt && !sums->begin_cnts[STAGES_OTHER])
-		say_no_packets(opts);
+	err = has_packets(sums) ? 0 : say_no_packets(opts);
+	if (err)
+		return err;
 	warn_of_tasks(opts, sums);
 	warn_of_card(sums);
 	if (opts->verb == VERB_DIFF)
@@ -841,6 +852,11 @@ static int put_tables(struct sink_stages *ss)
 const struct stages_sums *sink_stages_sums(const struct sink *sink)
 {
 	return stages_sums(((const struct sink_stages *)sink)->stages);
+}
+
+bool sink_stages_has_packets(const struct sink *sink)
+{
+	return has_packets(sink_stages_sums(sink));
 }
 
 static int finish(struct sink *sink, bool is_failed)

@@ -123,6 +123,9 @@ int sink_table_new(struct sink **out, const struct opts *opts, struct output *ou
 /* sink_stages_sums - what the sink of --by stage found; final when it is finished. */
 const struct stages_sums *sink_stages_sums(const struct sink *sink);
 
+/* sink_stages_has_packets - whether it found any packet, with or without a stage; the same. */
+bool sink_stages_has_packets(const struct sink *sink);
+
 /* sink_keys_new - a sink that counts rows by what they have: profile --by. Arguments are borrowed. Return: 0 or -errno. */
 int sink_keys_new(struct sink **out, const struct opts *opts, struct output *output);
 

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/pager.h"
 #include "base/strbuf.h"
+#include "base/verdict.h"
 #include "format/profile_table.h"
 #include "format/render.h"
 #include "report/sink.h"
@@ -448,12 +449,33 @@ static int table_flush(struct sink *sink, bool is_idle)
 
 /* ---- the end ---- */
 
-static void warn_of_globs(const struct sink_table *st, const struct profile_view *view)
+/* --callers=GLOB and --callees=GLOB. Return: 0, or VERDICT_NOTHING, logged: a file has no call that one of them matches. */
+static int check_globs(const struct sink_table *st, const struct profile_view *view)
 {
-	if (view->callers_of && !profile_has(st->profile, view->callers_of))
-		warn_uncalled(view->callers_of);
-	if (view->callees_of && !profile_has(st->profile, view->callees_of))
-		warn_uncalled(view->callees_of);
+	const char *const patterns[] = { view->callers_of, view->callees_of };
+	const char *path = st->rows.opts->input_path;
+	bool has_any = false;
+	const char *lacking = NULL;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (!patterns[i])
+			continue;
+		if (profile_has(st->profile, patterns[i]))
+			has_any = true;
+		else if (!path)
+			warn_uncalled(patterns[i]);
+		else
+			lacking = patterns[i];
+	}
+	if (!lacking)
+		return 0;
+	if (has_any || !profile_has(st->profile, "*")) {
+		log_warn("'%s': no call of '%s' returned", path, lacking);
+		return 0;
+	}
+	log_error("'%s': no call of '%s' returned", path, lacking);
+	log_hint("netfgraph profile --input FILE lists the functions that were called");
+	return VERDICT_NOTHING;
 }
 
 static int put_last_interval(struct sink_table *st)
@@ -473,6 +495,7 @@ static int put_table(struct sink_table *st)
 {
 	const struct opts *opts = st->rows.opts;
 	const struct profile_view view = view_of(st);
+	int err;
 
 	profile_finish(st->profile);
 	say_uncounted(st->profile);
@@ -480,19 +503,23 @@ static int put_table(struct sink_table *st)
 		return 0;
 	if (opts->interval_ns)
 		return put_last_interval(st);
-	warn_of_globs(st, &view);
-	return put_counts(st, &view, st->first_ns, st->last_ns);
+	err = check_globs(st, &view);
+	return err ? err : put_counts(st, &view, st->first_ns, st->last_ns);
 }
 
 static int table_finish(struct sink *sink, bool is_failed)
 {
 	struct sink_table *st = (struct sink_table *)sink;
+	int verdict = 0;
+	int err;
 
 	if (!is_failed && st->rows.facts)
 		make(st, &st->facts);
 	if (st->profile)
-		rowsink_fail(&st->rows, put_table(st));
-	return rowsink_write(&st->rows, true);
+		verdict = put_table(st);
+	rowsink_fail(&st->rows, verdict);
+	err = rowsink_write(&st->rows, true);
+	return err || is_failed ? err : verdict;
 }
 
 /* The table comes at the end: the file's old contents stay until then. */

@@ -25,6 +25,7 @@
 #include "session/filewords.h"
 #include "session/overhead.h"
 #include "session/plan.h"
+#include "session/taskscope.h"
 #include "session/verbs.h"
 
 /* ---- containers ---- */
@@ -250,6 +251,21 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 	return err;
 }
 
+static int is_there(void *ctx, const struct cgroup *cg)
+{
+	(void)ctx;
+	(void)cg;
+	return 0;
+}
+
+/* What a trace refuses. Return: 0 or -errno, logged. */
+static int check_cgroups(const struct opts *opts)
+{
+	struct cgroup_host host;
+
+	return taskscope_each_cgroup(opts, &host, is_there, NULL);
+}
+
 static int list_functions(const struct opts *opts, struct tablew *w)
 {
 	const uint64_t began_ns = host_time_ns();
@@ -260,6 +276,8 @@ static int list_functions(const struct opts *opts, struct tablew *w)
 
 	if (opts->list_explain)
 		traced.verb = VERB_EXPLAIN;
+	if (!err)
+		err = check_cgroups(opts);
 	if (!err)
 		err = plan_points(&points, &traced, &facts);
 	if (!err)

@@ -371,6 +371,9 @@ static int diff_run(const struct opts *opts, struct side sides[2], struct output
 		err = side_read(&sides[1], &output->file, NULL);
 	if (!err && has_no_call(&sides[0]) && has_no_call(&sides[1]))
 		err = VERDICT_NOTHING;
+	if (!err && opts->by == BY_STAGE && !sink_stages_has_packets(sides[0].sink) &&
+	    !sink_stages_has_packets(sides[1].sink))
+		err = VERDICT_NOTHING; /* which both have said */
 	if (err)
 		return err;
 	return opts->by == BY_STAGE ? print_stages(opts, sides, output)
