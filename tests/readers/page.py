@@ -162,6 +162,7 @@ def calls_of(path):
             said.nets[json.dumps([name, net, error, net is None], ensure_ascii=False, separators=(",", ":"))] += 1
             said.net_of[name].append((call["depth"], net, error))
         said.incomplete += duration == "open"
+        said.entries += call["complete"] or not call["returned"]
         if isinstance((call["args"] or {}).get("pkt"), int):
             said.packets[call["args"]["pkt"]].append((call["begin_ns"], name))
     return calls, said
@@ -174,7 +175,7 @@ class Said:
         self.values, self.hosts, self.comments = collections.Counter(), set(), []
         self.packets = collections.defaultdict(list)
         self.nets, self.net_of = collections.Counter(), collections.defaultdict(list)
-        self.lost = self.places = self.incomplete = 0
+        self.lost = self.places = self.incomplete = self.entries = 0
 
 
 def value_text(value):
@@ -391,6 +392,8 @@ def main():
             seen = browser.value(SUMMARY)
             painted = browser.value("netfgraph.paintedMs")
             check("calls", seen["calls"] == sum(wanted.values()), seen)
+            about = "%s call%s" % (format(said.entries, ","), "" if said.entries == 1 else "s")
+            check("the number of calls", about in seen["about"].split(" · "), (about, seen))
             check("losses", (seen["losses"], seen["lost"]) == (said.places, said.lost), seen)
             check("comments", seen["comments"] == len(said.comments), seen)
             check("the host", all(host is None or host in seen["about"] for host in said.hosts), seen)

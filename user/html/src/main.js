@@ -116,10 +116,10 @@ class Page {
 	// ---- above ----
 
 	about() {
-		const { trace } = this, { meta } = trace;
+		const { trace } = this, { meta } = trace, calls = trace.callCnt(); // as info counts
 		const began = this.wallClock(0).slice(0, 19).replace("T", " ");
-		at("about").textContent = [meta.host, meta.kernel && "Linux " + meta.kernel, began && began + " UTC", time(trace.span), count(trace.cnt) + " calls",
-			count(trace.funcs.length - 1) + " functions", count(Object.keys(trace.tasks).length) + " tasks"].filter(Boolean).join(" · ");
+		at("about").textContent = [meta.host, meta.kernel && "Linux " + meta.kernel, began && began + " UTC", time(trace.span), many(calls, "call"),
+			trace.cnt > calls && many(trace.cnt - calls, "return") + " without entry", many(trace.funcs.length - 1, "function"), many(Object.keys(trace.tasks).length, "task")].filter(Boolean).join(" · ");
 		at("about").title = at("about").textContent;
 		document.title = ["netfgraph", meta.host, began].filter(Boolean).join(" · ");
 		this.warning = this.warn();

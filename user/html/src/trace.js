@@ -273,6 +273,14 @@ export class Trace {
 		return found;
 	}
 
+	// Without returns that have no entry.
+	callCnt() {
+		let cnt = 0;
+		for (let i = 0; i < this.cnt; i++)
+			cnt += this.flags[i] & HAS_ENTRY;
+		return cnt;
+	}
+
 	isWhole(i) {
 		return (this.flags[i] & 7) === 7;
 	}
