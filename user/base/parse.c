@@ -1,6 +1,8 @@
 #include "base/parse.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,20 +170,42 @@ const char *parse_count(const char *text, uint64_t *out_cnt)
 	return NULL;
 }
 
+/* What is wrong with the part of a list at @text; @is_alone: it is the whole list. */
+static const char *wrong_part(const char *text, bool is_alone, const char *why)
+{
+	static char said[128];
+	const size_t len = strcspn(text, ",");
+
+	if (is_alone || !len)
+		return why;
+	snprintf(said, sizeof(said), "has '%.*s', which %s", (int)(len < 40 ? len : 40), text, why);
+	return said;
+}
+
 const char *parse_num_list(const char *text, uint64_t min, uint64_t max, struct num_list *list)
 {
+	const bool is_alone = !strchr(text, ',');
+	static char limit[64];
+
 	for (;;) {
+		const char *part = text;
 		uint64_t value;
 		const char *why = take_u64(&text, &value);
 
-		if (why)
-			return why;
-		if (*text && *text != ',')
-			return "is not a list of whole numbers";
-		if (value < min)
-			return "has a number that is too small";
-		if (value > max)
-			return "has a number that is too large";
+		if (!why && *text && *text != ',')
+			why = is_alone ? "is not a list of whole numbers" : "is not a whole number";
+		if (why && strcmp(why, PARSE_TOO_LARGE) != 0)
+			return wrong_part(part, is_alone, why);
+		if (!why && value < min) {
+			snprintf(limit, sizeof(limit), "is too small (the minimum is %" PRIu64 ")",
+				 min);
+			return wrong_part(part, is_alone, limit);
+		}
+		if (why || value > max) {
+			snprintf(limit, sizeof(limit), "is too large (the maximum is %" PRIu64 ")",
+				 max);
+			return wrong_part(part, is_alone, limit);
+		}
 		if (VEC_RESERVE(list->items, list->cap, list->cnt + 1))
 			return "does not fit in memory";
 		if (!num_list_has(list, value))

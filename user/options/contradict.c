@@ -128,9 +128,28 @@ static const char *keyopts_contradiction(struct opts *opts)
 	return why;
 }
 
+/* A table has no columns of rows. */
+static const char *column_contradiction(const struct opts *opts)
+{
+	const bool is_table =
+		opts->verb == VERB_PROFILE || opts->verb == VERB_LATENCY || opts->verb == VERB_DIFF;
+	const char *column = is_table ? graphopts_row_column(opts) : NULL;
+	static char why[128];
+
+	if (!column)
+		return NULL;
+	snprintf(why, sizeof(why), "--graph-opts %s is a column of graphs, and %s prints tables",
+		 column, opts_verb_name((int)opts->verb - VERB_LIST));
+	return why;
+}
+
 /* Which verb has which tables. */
 static const char *byopts_contradiction(struct opts *opts)
 {
+	const char *why = column_contradiction(opts);
+
+	if (why)
+		return why;
 	if (opts->verb == VERB_PROFILE && opts->by == BY_STAGE)
 		return "--by stage belongs to: latency, diff";
 	if (opts->verb != VERB_PROFILE && opts->by == BY_KEY)
@@ -246,6 +265,8 @@ static const char *missing(struct opts *opts)
 		opts->hint = "a recording goes to a file: netfgraph record -o FILE";
 		return "record cannot write to standard output";
 	}
+	if (opts->verb == VERB_EXPLAIN && opts->input_path && opts->command)
+		return "FILE and a COMMAND exclude each other: a file is read, a command is traced";
 	if (opts->verb == VERB_REPORT && !opts->input_path)
 		return "report needs a FILE (- is standard input)";
 	if (is_by_func && !opts->latency_funcs.cnt)

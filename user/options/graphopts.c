@@ -151,25 +151,31 @@ static const char *graph_opt_at(int i)
 	return (size_t)i < graph_opt_def_cnt ? graph_opt_defs[i].name : NULL;
 }
 
-static void graph_opt_unknown(char *why, size_t size, const char *text, int len)
+/* @is_alone: the word is the whole value, which the message has already. */
+static void graph_opt_unknown(char *why, size_t size, const char *text, int len, bool is_alone)
 {
 	char word[64];
 
 	snprintf(word, sizeof(word), "%.*s", len, text);
-	snprintf(why, size, "has an unknown word '%s'%s", word,
-		 suggest_question(word, graph_opt_at));
+	if (is_alone)
+		snprintf(why, size, "is an unknown word%s", suggest_question(word, graph_opt_at));
+	else
+		snprintf(why, size, "has an unknown word '%s'%s", word,
+			 suggest_question(word, graph_opt_at));
 }
 
 static const char *apply(struct opts *opts, const char *text, bool is_default)
 {
 	static char why[200];
+	const bool is_alone = *text && !strchr(text, ',');
 
 	opts->has_columns = true;
 	for (;;) {
 		size_t len = strcspn(text, ",");
 
 		if (!graph_opt_apply(opts, text, len, is_default)) {
-			graph_opt_unknown(why, sizeof(why), text, len > 60 ? 60 : (int)len);
+			graph_opt_unknown(why, sizeof(why), text, len > 60 ? 60 : (int)len,
+					  is_alone);
 			return why;
 		}
 		if (!text[len])
@@ -206,6 +212,20 @@ const char *graphopts_lacks_starts(const struct opts *opts)
 
 		if (opts->graph_opts_given & graph_opt_bit(def) &&
 		    *(const bool *)((const char *)opts + def->offset))
+			return def->name;
+	}
+	return NULL;
+}
+
+const char *graphopts_row_column(const struct opts *opts)
+{
+	static const char *const words[] = { "cpu",      "proc",     "abstime",
+					     "duration", "overhead", "tail" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		const struct graph_opt_def *def = graph_opt_find(words[i], strlen(words[i]));
+
+		if (opts->graph_opts_given & graph_opt_bit(def))
 			return def->name;
 	}
 	return NULL;

@@ -44,6 +44,9 @@ void graphopts_settle_defaults(struct opts *opts);
  */
 const char *graphopts_settle(struct opts *opts);
 
+/* graphopts_row_column - the first word given for a column that only rows of graphs have; NULL: none. */
+const char *graphopts_row_column(const struct opts *opts);
+
 /* graphopts_lacks_starts - the word of the command line that asks for stacks although the trace has no start function. */
 const char *graphopts_lacks_starts(const struct opts *opts);
 

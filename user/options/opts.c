@@ -345,14 +345,20 @@ static bool is_question(const char *word)
 	return word[0] == '-' && word[1] && strcmp(word, "-h") != 0 && strcmp(word, "--help") != 0;
 }
 
-static int print_option(struct opts *opts, const char *word)
+/* The texts of all options among @words. */
+static int print_options(struct opts *opts, char **words)
 {
-	const char *name = word + (word[1] == '-' ? 2 : 1);
 	struct strbuf text = { 0 };
 
-	if (!manual_option(&text, name, strcspn(name, "="))) {
-		strbuf_release(&text);
-		return refuse_unknown(opts, word);
+	for (; *words && strcmp(*words, "--") != 0; words++) {
+		const char *name = *words + ((*words)[1] == '-' ? 2 : 1);
+
+		if (!is_question(*words))
+			continue;
+		if (!manual_option(&text, name, strcspn(name, "="))) {
+			strbuf_release(&text);
+			return refuse_unknown(opts, *words);
+		}
 	}
 	opts->is_done = true;
 	return pager_page(&text, NULL, false) ? VERDICT_FAILED : 0;
@@ -384,7 +390,7 @@ static int help(struct opts *opts, int argc, char **argv, bool asks)
 			break;
 		}
 		if (asks && is_question(argv[i]))
-			return print_option(opts, argv[i]);
+			return print_options(opts, argv + i);
 	}
 	for (int i = 1; i < argc; i++)
 		opts->no_pager |= !strcmp(argv[i], "--no-pager");

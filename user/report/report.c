@@ -106,7 +106,8 @@ int report_no_match(const struct report_config *config)
 	}
 	log_error("'%s': no call matches %s", config->path, names.ptr ? names.ptr : "");
 	log_hint("netfgraph profile --input FILE lists the functions that were called; "
-		 "report --graph-opts proc shows the tasks");
+		 "report --graph-opts %s",
+		 opts->has_cpus ? "cpu shows the CPUs" : "proc shows the tasks");
 	strbuf_release(&names);
 	return VERDICT_NOTHING;
 }
