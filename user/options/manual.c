@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -962,53 +963,96 @@ static const char *word_in(const char *text, const struct search *search)
 	return NULL;
 }
 
-/* The beginning of what @at is part of: a sentence, or what is between two marks of a list. */
-static const char *part_of(const char *text, const char *at)
+/*
+ * What @at is part of: a sentence, or what is between two marks of a list, with all that is in parentheses. Return: its
+ * beginning; *len: its length.
+ */
+static const char *part_of(const char *text, const char *at, size_t *len)
 {
-	while (at > text && !(at[-1] == ' ' && at - 1 > text && strchr(".;:", at[-2])))
-		at--;
-	return at;
+	const char *begin = text;
+	int depth = 0;
+
+	for (; *text; text++) {
+		const bool is_end = text[1] == ' ' || !text[1];
+
+		depth += (*text == '(') - (*text == ')');
+		if (depth > 0 || !is_end)
+			continue;
+		if (text < at && strchr(".;:", *text))
+			begin = text + 1 + (text[1] == ' ');
+		else if (text >= at && strchr(".;", *text))
+			break;
+	}
+	*len = (size_t)(text - begin);
+	return begin;
 }
 
-/* A line: the command that shows it, and as much as fits of the text in which the word is. */
-static void found(struct strbuf *out, const char *command, const char *text, const char *at)
+/* The command that shows it, and @len bytes of the text in which the word is. */
+static void found(struct strbuf *out, const char *command, const char *text, size_t len)
 {
 	const size_t begin = out->len;
-	size_t used, len;
+	char *part = strndup(text, len);
+	size_t used;
 
 	strbuf_printf(out, "  netfgraph %s", command);
 	used = out->len - begin;
 	strbuf_fill(out, ' ', used < SEARCH_INDENT ? SEARCH_INDENT - used : 2);
 	used = out->len - begin;
-	while (at > text && at[-1] != ' ')
-		at--;
-	text = part_of(text, at);
-	if ((size_t)(at - text) + strcspn(at, " ") > WIDTH - used)
-		text = at;
-	len = strlen(text);
-	if (len > WIDTH - used) {
-		len = WIDTH - used;
-		while (len && text[len] != ' ')
-			len--;
-	}
-	strbuf_add(out, text, len);
-	strbuf_char(out, '\n');
+	if (part)
+		wrap(out, part, used, SEARCH_INDENT);
+	else
+		out->failed = true;
+	free(part);
 }
 
-/* Append the line of what is called @name, if its name or text has the word. */
+/* Append what is called @name, if its name or text has the word. */
 static bool search_one(struct strbuf *out, const struct search *search, const char *before,
 		       const char *name, const char *text)
 {
 	const char *at = word_in(text, search);
 	char command[64];
+	size_t len;
 
 	if (!at && word_in(name, search))
 		at = text;
 	if (!at)
 		return false;
 	snprintf(command, sizeof(command), "%s%.*s", before, (int)strcspn(name, " "), name);
-	found(out, command, text, at);
+	text = part_of(text, at, &len);
+	found(out, command, text, len);
 	return true;
+}
+
+/* The start functions of presets come last: a part of a name is the least that a word can mean. */
+static bool search_starts(struct strbuf *out, const struct search *search,
+			  const struct preset *preset)
+{
+	const char *at = word_in(preset->starts, search);
+	char command[64];
+
+	if (!at || word_in(preset->help, search) || word_in(preset->name, search))
+		return false;
+	while (at > preset->starts && at[-1] != ' ')
+		at--;
+	snprintf(command, sizeof(command), "help %s", preset->name);
+	found(out, command, at, strcspn(at, " "));
+	return true;
+}
+
+/* Functions that have the word in their names. */
+static void search_functions(struct strbuf *out, const char *word)
+{
+	char command[80], text[128];
+	char lower[32];
+	size_t len = 0;
+
+	for (; word[len] && len + 1 < sizeof(lower); len++)
+		lower[len] = (char)tolower((unsigned char)word[len]);
+	lower[len] = '\0';
+	snprintf(command, sizeof(command), "list '*%s*'", lower);
+	snprintf(text, sizeof(text), "functions of this kernel; -T '+*%s*' adds them to a trace",
+		 lower);
+	found(out, command, text, strlen(text));
 }
 
 static size_t search_all(struct strbuf *out, const struct search *search)
@@ -1020,8 +1064,7 @@ static size_t search_all(struct strbuf *out, const struct search *search)
 	for (size_t i = 0; i < preset_def_cnt; i++) {
 		const struct preset *preset = &preset_defs[i];
 
-		cnt += search_one(out, search, "help ", preset->name, preset->help) ||
-		       search_one(out, search, "help ", preset->name, preset->starts);
+		cnt += search_one(out, search, "help ", preset->name, preset->help);
 	}
 	for (size_t i = 0; i < man_verb_cnt; i++)
 		cnt += man_verbs[i].examples[0] &&
@@ -1032,6 +1075,8 @@ static size_t search_all(struct strbuf *out, const struct search *search)
 	for (size_t i = 0; i < graph_opt_def_cnt; i++)
 		cnt += search_one(out, search, "--graph-opts ", graph_opt_defs[i].name,
 				  graph_opt_defs[i].help);
+	for (size_t i = 0; i < preset_def_cnt; i++)
+		cnt += search_starts(out, search, &preset_defs[i]);
 	return cnt;
 }
 
@@ -1047,8 +1092,10 @@ static bool search_stem(struct strbuf *out, const char *word, bool is_whole)
 	memcpy(stem, word, len + 1);
 	for (;; stem[--len] = '\0') {
 		strbuf_printf(out, "'%s' is in:\n", stem);
-		if (search_all(out, &search))
+		if (search_all(out, &search)) {
+			search_functions(out, stem);
 			return true;
+		}
 		strbuf_reset(out);
 		/* reasons: one of them is a reason */
 		if (stem[len - 1] != 's' || len == SEARCH_LETTERS || word[len])

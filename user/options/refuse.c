@@ -232,7 +232,8 @@ bool foreign_perf(struct foreign_line *line, size_t *next)
 	return false;
 }
 
-#define DIGITS "0123456789"
+#define DIGITS       "0123456789"
+#define FUNC_LETTERS "abcdefghijklmnopqrstuvwxyz_" DIGITS
 
 int refuse_hint(const struct opts *opts)
 {
@@ -742,6 +743,10 @@ int refuse_topic(const char *word)
 	log_error("help has no topic '%s'", word);
 	if (*near)
 		log_hint("did you mean %s?", near);
+	else if (strlen(word) > 2 && strlen(word) < 32 && !word[strspn(word, FUNC_LETTERS)])
+		log_hint(
+			"netfgraph help lists the topics; netfgraph list '*%s*' lists functions, and -T '+*%s*' adds them to a trace",
+			word, word);
 	else
 		log_hint("netfgraph help lists the topics");
 	return VERDICT_USAGE;
