@@ -907,38 +907,6 @@ const char *manual_topic_name(int i)
 	return i - group_cnt < OTHER_TOPICS ? other_topics[i - group_cnt].name : NULL;
 }
 
-bool manual_topic(struct strbuf *out, const char *word)
-{
-	const char *other = foreign_text(FOREIGN_TOPIC, word);
-	const char *topic = other ? other : word;
-	const enum opts_verb verb = opts_verb_of(topic);
-
-	if (verb != VERB_TRACE) {
-		manual_verb(out, verb);
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(man_topics); i++) {
-		if (strcmp(man_topics[i].name, topic) != 0)
-			continue;
-		topic_options(out, &man_topics[i]);
-		if (!strcmp(topic, "columns"))
-			help_columns(out);
-		return true;
-	}
-	for (int i = 0; i < OTHER_TOPICS; i++) {
-		if (strcmp(other_topics[i].name, topic) != 0)
-			continue;
-		other_topics[i].print(out);
-		return true;
-	}
-	if (preset_find(topic)) {
-		topic_preset(out, preset_find(topic));
-		return true;
-	}
-	/* an option without its dashes */
-	return strlen(topic) > 1 && manual_option(out, topic, strlen(topic));
-}
-
 /* ---- help WORD: where the word is ---- */
 
 #define SEARCH_LETTERS 3
@@ -947,7 +915,8 @@ bool manual_topic(struct strbuf *out, const char *word)
 /* What is searched for. */
 struct search {
 	const char *word;
-	bool is_whole; /* not the beginning of a longer word */
+	bool is_whole;      /* not the beginning of a longer word */
+	const char *except; /* an option that is left out; NULL: none */
 };
 
 /* Where @text has the word; NULL: nowhere. */
@@ -1071,6 +1040,7 @@ static size_t search_all(struct strbuf *out, const struct search *search)
 		       search_one(out, search, "help ", man_verbs[i].name, man_verbs[i].what);
 	for (size_t i = 0; i < opt_def_cnt; i++)
 		cnt += opt_defs[i].help &&
+		       (!search->except || strcmp(search->except, opt_defs[i].name) != 0) &&
 		       search_one(out, search, "help --", opt_defs[i].name, opt_defs[i].help);
 	for (size_t i = 0; i < graph_opt_def_cnt; i++)
 		cnt += search_one(out, search, "--graph-opts ", graph_opt_defs[i].name,
@@ -1084,7 +1054,7 @@ static size_t search_all(struct strbuf *out, const struct search *search)
 static bool search_stem(struct strbuf *out, const char *word, bool is_whole)
 {
 	char stem[32];
-	const struct search search = { stem, is_whole };
+	const struct search search = { .word = stem, .is_whole = is_whole };
 	size_t len = strlen(word);
 
 	if (len < SEARCH_LETTERS || len >= sizeof(stem) || !isalnum((unsigned char)*word))
@@ -1115,4 +1085,54 @@ bool manual_has_word(const char *word)
 
 	strbuf_release(&out);
 	return has;
+}
+
+/* Where else the name of an option is. */
+static void search_also(struct strbuf *out, const char *name)
+{
+	const struct search search = { .word = name, .is_whole = true, .except = name };
+	struct strbuf places = { 0 };
+
+	if (strlen(name) >= SEARCH_LETTERS && search_all(&places, &search)) {
+		strbuf_printf(out, "\n'%s' is also in:\n", name);
+		strbuf_add(out, places.ptr, places.len);
+	}
+	out->failed |= places.failed;
+	strbuf_release(&places);
+}
+
+bool manual_topic(struct strbuf *out, const char *word)
+{
+	const char *other = foreign_text(FOREIGN_TOPIC, word);
+	const char *topic = other ? other : word;
+	const enum opts_verb verb = opts_verb_of(topic);
+
+	if (verb != VERB_TRACE) {
+		manual_verb(out, verb);
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(man_topics); i++) {
+		if (strcmp(man_topics[i].name, topic) != 0)
+			continue;
+		topic_options(out, &man_topics[i]);
+		if (!strcmp(topic, "columns"))
+			help_columns(out);
+		return true;
+	}
+	for (int i = 0; i < OTHER_TOPICS; i++) {
+		if (strcmp(other_topics[i].name, topic) != 0)
+			continue;
+		other_topics[i].print(out);
+		return true;
+	}
+	if (preset_find(topic)) {
+		topic_preset(out, preset_find(topic));
+		return true;
+	}
+	/* an option without its dashes: it may be of something else, too */
+	if (strlen(topic) < 2 || !manual_option(out, topic, strlen(topic)))
+		return false;
+	if (topic == word)
+		search_also(out, word);
+	return true;
 }
