@@ -18,8 +18,9 @@ struct machine {
 	const uint64_t *ctx; /* run_call() has it in the place of a view */
 	uint64_t *words;     /* of run_shown() and run_point() */
 	uint32_t word_cnt;
-	bool is_point; /* loads from memory, and calls casts and functions */
-	bool has_cast; /* once it has, loads may fail */
+	bool is_point;   /* loads from memory, and calls casts and functions */
+	bool may_fail;   /* of run_point(): loads from arguments */
+	bool is_arg[11]; /* registers with an argument that was not cast */
 };
 
 static uint64_t bytes_get(const uint8_t *at, uint32_t size)
@@ -87,16 +88,21 @@ static bool is_on_stack(const struct machine *m, uint64_t address)
 }
 
 /* A load from an argument that is no valid address is fatal in the kernel, unless it was cast. */
-static uint64_t point_load(const struct machine *m, uint64_t pointer, uint64_t address,
-			   uint32_t size)
+static uint64_t point_load(const struct machine *m, uint8_t reg, uint64_t address, uint32_t size)
 {
 	uint64_t value;
 
-	if (!read_memory(address, &value, size) && !m->has_cast) {
-		for (uint32_t i = 0; i < 14; i++)
-			CHECK(m->ctx[i] != pointer);
-	}
+	CHECK(read_memory(address, &value, size) || !m->is_arg[reg] || m->may_fail);
 	return bytes_get((const uint8_t *)&value, size);
+}
+
+/* Of the registers that a call may change, the result alone is left. */
+static void forget_temporary(struct machine *m)
+{
+	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++) {
+		m->is_set[reg] = reg == BPF_REG_0;
+		m->is_arg[reg] = false;
+	}
 }
 
 /* A cast, or a function, which begins at @target. */
@@ -109,10 +115,8 @@ static void point_call(struct machine *m, const struct bpf_insn *insn, uint32_t 
 	} else {
 		CHECK(m->is_set[BPF_REG_1] && m->is_set[BPF_REG_2]);
 		m->regs[BPF_REG_0] = m->regs[BPF_REG_1];
-		m->has_cast = true;
 	}
-	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++)
-		m->is_set[reg] = reg == BPF_REG_0;
+	forget_temporary(m);
 }
 
 /* Bytes at an address that the code may write to: its stack, or the words. */
@@ -134,16 +138,18 @@ static void shown_load(struct machine *m, const struct bpf_insn *insn)
 {
 	const uint64_t address = m->regs[insn->src_reg] + (uint64_t)(int64_t)insn->off;
 	const uint32_t size = BPF_SIZE(insn->code) == BPF_DW ? 8 : size_of(insn);
+	const bool is_of_ctx = m->regs[insn->src_reg] == (uintptr_t)m->ctx;
 
 	CHECK(m->is_set[insn->src_reg]);
-	if (m->regs[insn->src_reg] == (uintptr_t)m->ctx) {
+	if (is_of_ctx) {
 		CHECK(size == 8 && insn->off >= 0 && insn->off % 8 == 0);
 		m->regs[insn->dst_reg] = m->ctx[insn->off / 8];
 	} else if (m->is_point && !is_on_stack(m, address)) {
-		m->regs[insn->dst_reg] = point_load(m, m->regs[insn->src_reg], address, size);
+		m->regs[insn->dst_reg] = point_load(m, insn->src_reg, address, size);
 	} else {
 		m->regs[insn->dst_reg] = bytes_get(writable(m, address, size), size);
 	}
+	m->is_arg[insn->dst_reg] = is_of_ctx;
 	m->is_set[insn->dst_reg] = true;
 }
 
@@ -186,8 +192,7 @@ static void shown_call(struct machine *m, const struct bpf_insn *insn)
 		if (!to[at])
 			break;
 	}
-	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++)
-		m->is_set[reg] = reg == BPF_REG_0;
+	forget_temporary(m);
 }
 
 static void load_of_call(struct machine *m, const struct bpf_insn *insn, uint32_t size)
@@ -221,8 +226,7 @@ static void call_helper(struct machine *m, const struct bpf_insn *insn)
 		memcpy(m->stack + 56, (const void *)(uintptr_t)from, bytes);
 	else
 		read_memory(from, m->stack + 56, (uint32_t)bytes);
-	for (int reg = BPF_REG_0; reg <= BPF_REG_5; reg++)
-		m->is_set[reg] = reg == BPF_REG_0;
+	forget_temporary(m);
 }
 
 static void run_load(struct machine *m, const struct bpf_insn *insn)
@@ -340,6 +344,7 @@ static void run_alu(struct machine *m, const struct bpf_insn *insn)
 	}
 	m->regs[insn->dst_reg] = a;
 	m->is_set[insn->dst_reg] = true;
+	m->is_arg[insn->dst_reg] = false;
 }
 
 static void run_alu64(struct machine *m, const struct bpf_insn *insn)
@@ -348,15 +353,21 @@ static void run_alu64(struct machine *m, const struct bpf_insn *insn)
 
 	const bool has_source = BPF_SRC(insn->code) == BPF_X;
 
-	CHECK(!has_source || BPF_OP(insn->code) == BPF_MOV || BPF_OP(insn->code) == BPF_ADD);
+	CHECK(!has_source || BPF_OP(insn->code) == BPF_MOV || BPF_OP(insn->code) == BPF_ADD ||
+	      BPF_OP(insn->code) == BPF_SUB);
 	CHECK(BPF_OP(insn->code) == BPF_MOV || m->is_set[insn->dst_reg]);
 	CHECK(!has_source || m->is_set[insn->src_reg]);
 	switch (BPF_OP(insn->code)) {
 	case BPF_MOV:
 		a = has_source ? m->regs[insn->src_reg] : (uint64_t)(int64_t)insn->imm;
+		m->is_arg[insn->dst_reg] = has_source && m->is_arg[insn->src_reg];
 		break;
 	case BPF_ADD:
 		a += has_source ? m->regs[insn->src_reg] : (uint64_t)(int64_t)insn->imm;
+		break;
+	case BPF_SUB:
+		CHECK(m->is_point && has_source);
+		a -= m->regs[insn->src_reg];
 		break;
 	case BPF_OR:
 		CHECK(m->words);
@@ -507,10 +518,11 @@ void run_shown(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, 
 	run_insns(&m, insns, cnt);
 }
 
-void run_point(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx,
+void run_point(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, bool may_fail,
 	       struct nfg_value *rec, uint32_t value_cnt)
 {
 	struct machine m = { .ctx = ctx,
+			     .may_fail = may_fail,
 			     .words = (uint64_t *)(rec + 1),
 			     .word_cnt = 2 * value_cnt,
 			     .is_point = true };
@@ -537,6 +549,10 @@ void check_reached(const struct bpf_insn *insns, uint32_t cnt)
 		CHECK(is_reached[i]);
 		if (is_jump && op == BPF_EXIT)
 			continue;
+		if (is_jump && op == BPF_CALL && insns[i].src_reg == BPF_PSEUDO_CALL) {
+			CHECK(i + 1 + (uint32_t)insns[i].imm < cnt);
+			is_reached[i + 1 + insns[i].imm] = true;
+		}
 		if (is_jump) {
 			CHECK(i + 1 + (uint32_t)insns[i].off < cnt);
 			is_reached[i + 1 + insns[i].off] = true;

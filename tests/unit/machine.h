@@ -31,9 +31,9 @@ void run_shown(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, 
 
 /*
  * Run code of a tracepoint for one with that context: it has to fill @value_cnt values behind @rec. A load from an argument that is
- * not in the memory fails the test, unless the argument was cast.
+ * not in the memory fails the test, unless the argument was cast, or such a load @may_fail, as on kernels before 6.2.
  */
-void run_point(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx,
+void run_point(const struct bpf_insn *insns, uint32_t cnt, const uint64_t *ctx, bool may_fail,
 	       struct nfg_value *rec, uint32_t value_cnt);
 
 /* Fails the test when an instruction cannot be reached: the verifier refuses such programs. */

@@ -216,14 +216,26 @@ TEST(events_are_counted_in_slow_calls_and_in_others)
 /* What kind of lock, and in which traced call. */
 TEST(a_lock_that_is_held_is_an_event)
 {
-	static const uint64_t flags[] = { 32, 33, 1, 3, 8, 2, 20 };
-	static const char *const words[] = { "a mutex", "a mutex",     "a spinlock", "a spinlock",
-					     "a mutex", "a semaphore", "a semaphore" };
+	static const struct {
+		uint64_t flags;
+		const char *names; /* NULL: the bits have none */
+		const char *want;
+	} rows[] = {
+		{ 32, NULL, "a mutex" },          { 33, NULL, "a mutex" },
+		{ 1, NULL, "a spinlock" },        { 3, NULL, "a spinlock" },
+		{ 8, NULL, "a mutex" },           { 2, NULL, "a semaphore" },
+		{ 20, NULL, "a semaphore" },      { 32, "MUTEX", "a mutex" },
+		{ 33, "SPIN|MUTEX", "a mutex" },  { 9, "SPIN|RT", "a mutex" },
+		{ 3, "SPIN|READ", "a spinlock" }, { 20, "WRITE|PERCPU", "a semaphore" },
+		{ 0, "0x0", "a semaphore" },
+	};
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+	EACH(row, rows) {
 		const struct value field = { .name = text_from("flags"),
-					     .form = FORM_UNSIGNED,
-					     .number = flags[i] };
+					     .form = row->names ? FORM_TEXT : FORM_UNSIGNED,
+					     .kind = row->names ? VALUE_FLAGS : VALUE_TEXT,
+					     .text = text_from(row->names),
+					     .number = row->flags };
 		const uint64_t at = put_usuals(1000, 30);
 		const struct cause_key *key;
 		const struct detail_key *detail;
@@ -237,7 +249,7 @@ TEST(a_lock_that_is_held_is_an_event)
 		check_cause(causes.cnt - 1, CAUSE_EVENT, "contention_begin", 0);
 		key = slowcalls_cause(sc, causes.items[causes.cnt - 1].key);
 		detail = slowcalls_detail(sc, causes.items[causes.cnt - 1].details[0].key);
-		CHECK_STR(name_at(key->state), words[i]);
+		CHECK_STR(name_at(key->state), row->want);
 		CHECK_STR(name_at(detail->from), "g");
 		calls_free();
 		calls_begin();

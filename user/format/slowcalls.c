@@ -701,12 +701,32 @@ static uint32_t field_protocol(struct slowcalls *sc, const struct fields *f)
 	}
 }
 
+/* Whether the name of a bit is among @names, with "|" between. */
+static bool has_bit(struct text names, const char *bit)
+{
+	size_t begin = 0;
+
+	for (size_t at = 0; names.len && at <= names.len; at++) {
+		if (at < names.len && names.ptr[at] != '|')
+			continue;
+		if (text_equal((struct text){ names.ptr + begin, at - begin }, text_from(bit)))
+			return true;
+		begin = at + 1;
+	}
+	return false;
+}
+
 /* What kind of lock it is that lock:contention_begin found taken (LCB_F_SPIN and others, include/trace/events/lock.h). */
-static const char *lock_words(uint64_t flags)
+static const char *lock_words(const struct fields *f)
 {
 	enum { SPIN = 1, RT = 8, MUTEX = 32 };
+	const struct text names = field_text(f, "flags");
+	const uint64_t flags =
+		field_number(f, "flags"); /* of recordings whose bits have no names */
 
-	return flags & (MUTEX | RT) ? "a mutex" : flags & SPIN ? "a spinlock" : "a semaphore";
+	if (flags & (MUTEX | RT) || has_bit(names, "MUTEX") || has_bit(names, "RT"))
+		return "a mutex";
+	return flags & SPIN || has_bit(names, "SPIN") ? "a spinlock" : "a semaphore";
 }
 
 /* Why, and where: of skb:kfree_skb and others that have such fields; of locks, which, and in which traced call. */
@@ -721,7 +741,7 @@ static void put_event(struct slowcalls *sc, struct calltask *task, const struct 
 	cause.state = name_known(sc, field_text(f, "reason"));
 	cause.path = field_protocol(sc, f);
 	if (text_equal(f->name, text_from("contention_begin"))) {
-		cause.state = name_known(sc, text_from(lock_words(field_number(f, "flags"))));
+		cause.state = name_known(sc, text_from(lock_words(f)));
 		detail.from = sym ? sym->id : SLOWCALLS_NONE;
 	} else if (!retaddr_is_tracing(field_text(f, "location"))) {
 		detail.from = field_func(sc, f, "location");

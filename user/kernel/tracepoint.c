@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/suggest.h"
 #include "kernel/member.h"
+#include "kernel/pointfields.h"
 
 #define PREFIX_LEN (sizeof(TRACEPOINT_PREFIX) - 1)
 #define WORD_MAX   NFG_VALUE_ARG_CNT
@@ -30,6 +31,7 @@ static const struct tracepoint_system tracepoint_systems[] = {
 	{ "fib6", "fib6_table_lookup" },
 	{ "icmp", "icmp_send" },
 	{ "irq", "irq_handler_entry irq_handler_exit softirq_* tasklet_*" },
+	{ "lock", "contention_begin contention_end" },
 	{ "mptcp",
 	  "ack_update_msk get_mapping_status mptcp_rcvbuf_grow mptcp_sendmsg_frag mptcp_subflow_get_send "
 	  "subflow_check_data_avail" },
@@ -90,215 +92,6 @@ bool tracepoint_is_denied(const struct tracepoint *tp)
 {
 	return any_pattern_matches(around_programs, tp->name);
 }
-
-/* ---- fields ---- */
-
-/*
- * The fields of a tracepoint as its own text has them, as far as they are loads: NAME=PATH[:FORM], separated by blanks. A
- * path begins with an argument, and goes on through members and pointers; <TYPE> tells the type to which the argument
- * really points. Of fields with the same name the first that this kernel has is used.
- *
- * Forms: x hexadecimal, be and bex of big-endian numbers, ip4, ip6, chars an array, str the address of a string, code;
- * or the name of one of the lists below; or, in capitals, the prefix that an enum's names lose. Without a form it
- * follows from the type.
- */
-struct tracepoint_text {
-	const char *name; /* may be a pattern */
-	const char *fields;
-};
-
-#define SK(member) "sk.__sk_common." member
-#define SOCK_ADDRS                                                                                                      \
-	" sport=sk<inet_sock>.inet_sport:be dport=" SK("skc_dport:be") " saddr=sk<inet_sock>.inet_saddr:ip4 daddr=" SK( \
-		"skc_daddr:ip4") " saddrv6=" SK("skc_v6_rcv_saddr:ip6") " daddrv6=" SK("skc_v6_daddr:ip6")
-#define SKB_DEV    "dev=skb.dev.name:chars skbaddr=skb"
-#define NET_COOKIE " net_cookie=skb.dev.nd_net.net.net_cookie"
-#define RX_VERBOSE                                                                       \
-	"dev=skb.dev.name:chars skbaddr=skb vlan_proto=skb.vlan_proto:bex "              \
-	"vlan_tci=skb.vlan_tci:x protocol=skb.protocol:bex hash=skb.hash:x len=skb.len " \
-	"data_len=skb.data_len truesize=skb.truesize"
-#define WAKING                                                                  \
-	"comm=p.comm:chars pid=p.pid prio=p.prio target_cpu=p.thread_info.cpu " \
-	"target_cpu=p.cpu"
-
-static const struct tracepoint_text tracepoint_texts[] = {
-	{ "kfree_skb", "skbaddr=skb rx_sk=rx_sk protocol=skb.protocol:be location=location:code "
-		       "reason=reason:SKB_DROP_REASON_" },
-	{ "consume_skb", "skbaddr=skb location=location:code" },
-	{ "skb_copy_datagram_iovec", "skbaddr=skb len=len" },
-	{ "netif_receive_skb", SKB_DEV " len=skb.len" NET_COOKIE },
-	{ "netif_rx", SKB_DEV " len=skb.len" NET_COOKIE },
-	{ "net_dev_queue", SKB_DEV " len=skb.len" NET_COOKIE },
-	{ "net_dev_xmit",
-	  "dev=dev.name:chars skbaddr=skb len=skb_len rc=rc net_cookie=dev.nd_net.net.net_cookie" },
-	{ "net_dev_start_xmit",
-	  "dev=dev.name:chars queue_mapping=skb.queue_mapping skbaddr=skb "
-	  "vlan_proto=skb.vlan_proto:bex vlan_tci=skb.vlan_tci:x protocol=skb.protocol:bex "
-	  "len=skb.len data_len=skb.data_len net_cookie=dev.nd_net.net.net_cookie" },
-	{ "napi_gro_*_entry", RX_VERBOSE },
-	{ "netif_receive_skb_*entry", RX_VERBOSE },
-	{ "netif_rx_entry", RX_VERBOSE },
-	{ "napi_poll", "napi=napi dev=napi.dev.name:chars work=work budget=budget" },
-	{ "inet_sock_set_state",
-	  "family=" SK("skc_family:family") " protocol=sk.sk_protocol:ipproto" SOCK_ADDRS
-					    " oldstate=oldstate:state newstate=newstate:state" },
-	{ "inet_sk_error_report",
-	  "error=sk.sk_err family=" SK(
-		  "skc_family:family") " protocol=sk.sk_protocol:ipproto" SOCK_ADDRS },
-	{ "sock_rcvqueue_full", "rmem_alloc=sk.sk_backlog.rmem_alloc.counter truesize=skb.truesize "
-				"sk_rcvbuf=sk.sk_rcvbuf" },
-	{ "sock_exceed_buf_limit",
-	  "proto=prot.name:chars allocated=allocated rmem_alloc=sk.sk_backlog.rmem_alloc.counter "
-	  "wmem_alloc=sk.sk_wmem_alloc.refs.counter wmem_queued=sk.sk_wmem_queued "
-	  "kind=kind:memkind" },
-	{ "tcp_retransmit_skb", "skbaddr=skb skaddr=sk family=" SK("skc_family:family") SOCK_ADDRS
-	  " state=" SK("skc_state:state") },
-	/* there may be no socket; the addresses of the packet are no loads */
-	{ "tcp_send_reset", "skbaddr=skb skaddr=sk"
-			    " state=" SK("skc_state:state") " reason=reason:SK_RST_REASON_" },
-	{ "tcp_receive_reset", "family=" SK("skc_family:family") SOCK_ADDRS },
-	{ "tcp_destroy_sock", "family=" SK("skc_family:family") SOCK_ADDRS },
-	{ "tcp_probe",
-	  "family=" SK("skc_family:family") " sport=" SK("skc_num") " dport=" SK(
-		  "skc_dport:be") " mark=skb.mark:x snd_nxt=sk<tcp_sock>.snd_nxt:x snd_una=sk<tcp_sock>.snd_una:x "
-				  "snd_cwnd=sk<tcp_sock>.snd_cwnd snd_wnd=sk<tcp_sock>.snd_wnd "
-				  "rcv_wnd=sk<tcp_sock>.rcv_wnd skbaddr=skb skaddr=sk" },
-	{ "udp_fail_queue_rcv_skb",
-	  "rc=rc port=" SK("skc_num") " family=" SK("skc_family:family") },
-	{ "qdisc_dequeue",
-	  "ifindex=txq.dev.ifindex handle=qdisc.handle:x parent=qdisc.parent:x txq_state=txq.state:x "
-	  "packets=packets skbaddr=skb" },
-	{ "qdisc_enqueue",
-	  "ifindex=txq.dev.ifindex handle=qdisc.handle:x parent=qdisc.parent:x skbaddr=skb" },
-	{ "softirq_*", "vec=vec_nr action=vec_nr:softirq" },
-	{ "irq_handler_entry", "irq=irq name=action.name:str" },
-	{ "irq_handler_exit", "irq=irq ret=ret:handled" },
-	{ "sched_switch",
-	  "prev_comm=prev.comm:chars prev_pid=prev.pid prev_prio=prev.prio "
-	  "prev_state=prev_state:task prev_state=prev.state:task next_comm=next.comm:chars "
-	  "next_pid=next.pid next_prio=next.prio preempt=preempt" },
-	{ "sched_wak*", WAKING },
-	{ "neigh_*",
-	  "family=n.tbl.family dev=n.dev.name:chars flags=n.flags:x nud_state=n.nud_state:nud "
-	  "type=n.type:x dead=n.dead refcnt=n.refcnt.refs.counter new_state=new:nud err=err rc=rc" },
-};
-
-struct tracepoint_names {
-	const char *name;
-	const struct proto_name *names; /* up to one without a name, by value */
-	bool is_flags;                  /* the values are bits */
-};
-
-static const struct proto_name families[] = { { 2, "AF_INET" }, { 10, "AF_INET6" }, { 0, NULL } };
-
-static const struct proto_name ip_protos[] = {
-	{ 6, "IPPROTO_TCP" },
-	{ 33, "IPPROTO_DCCP" },
-	{ 132, "IPPROTO_SCTP" },
-	{ 262, "IPPROTO_MPTCP" },
-	{ 0, NULL },
-};
-
-static const struct proto_name tcp_states[] = {
-	{ 0, "UNKNOWN" },           { 1, "TCP_ESTABLISHED" },
-	{ 2, "TCP_SYN_SENT" },      { 3, "TCP_SYN_RECV" },
-	{ 4, "TCP_FIN_WAIT1" },     { 5, "TCP_FIN_WAIT2" },
-	{ 6, "TCP_TIME_WAIT" },     { 7, "TCP_CLOSE" },
-	{ 8, "TCP_CLOSE_WAIT" },    { 9, "TCP_LAST_ACK" },
-	{ 10, "TCP_LISTEN" },       { 11, "TCP_CLOSING" },
-	{ 12, "TCP_NEW_SYN_RECV" }, { 0, NULL },
-};
-
-static const struct proto_name mem_kinds[] = { { 0, "SK_MEM_SEND" },
-					       { 1, "SK_MEM_RECV" },
-					       { 0, NULL } };
-
-static const struct proto_name softirq_names[] = {
-	{ 0, "HI" },      { 1, "TIMER" },    { 2, "NET_TX" },  { 3, "NET_RX" },
-	{ 4, "BLOCK" },   { 5, "IRQ_POLL" }, { 6, "TASKLET" }, { 7, "SCHED" },
-	{ 8, "HRTIMER" }, { 9, "RCU" },      { 0, NULL },
-};
-
-static const struct proto_name handled[] = { { 0, "unhandled" }, { 1, "handled" }, { 0, NULL } };
-
-/* With TASK_WAKEKILL (0x100), TASK_NOLOAD (0x400) and TASK_FREEZABLE (0x2000). */
-static const struct proto_name task_states[] = {
-	{ 0, "R" },      { 1, "S" },      { 2, "D" },      { 4, "T" },     { 8, "t" },
-	{ 16, "X" },     { 32, "Z" },     { 64, "P" },     { 128, "X" },   { 0x102, "D" },
-	{ 0x104, "T" },  { 0x108, "t" },  { 0x200, "W" },  { 0x402, "I" }, { 0x2001, "S" },
-	{ 0x2002, "D" }, { 0x2102, "D" }, { 0x2402, "I" }, { 0, NULL },
-};
-
-static const struct proto_name nud_states[] = {
-	{ 0, "none" },        { 1, "incomplete" }, { 2, "reachable" }, { 4, "stale" },
-	{ 8, "delay" },       { 16, "probe" },     { 32, "failed" },   { 64, "noarp" },
-	{ 128, "permanent" }, { 0, NULL },
-};
-
-static const struct proto_name nf_families[] = {
-	{ 1, "INET" },   { 2, "IPV4" },  { 3, "ARP" }, { 5, "NETDEV" },
-	{ 7, "BRIDGE" }, { 10, "IPV6" }, { 0, NULL },
-};
-
-static const struct proto_name layer4_protos[] = {
-	{ 1, "ICMP" },    { 6, "TCP" },    { 17, "UDP" },      { 33, "DCCP" }, { 47, "GRE" },
-	{ 58, "ICMPV6" }, { 132, "SCTP" }, { 136, "UDPLITE" }, { 0, NULL },
-};
-
-static const struct proto_name nf_verdicts[] = {
-	{ 0, "NF_DROP" },
-	{ 1, "NF_ACCEPT" },
-	{ 2, "NF_STOLEN" },
-	{ 3, "NF_QUEUE" },
-	{ 4, "NF_REPEAT" },
-	{ 5, "NF_STOP" },
-	{ 0x10002, "NF_DROP_REASON" },
-	{ 0, NULL },
-};
-
-/* enum ip_conntrack_info */
-static const struct proto_name ct_infos[] = {
-	{ 0, "ESTABLISHED" },   { 1, "RELATED" },   { 2, "NEW" }, { 3, "ESTABLISHED_REPLY" },
-	{ 4, "RELATED_REPLY" }, { 7, "UNTRACKED" }, { 0, NULL },
-};
-
-/* enum ip_conntrack_status */
-static const struct proto_name ct_status[] = {
-	{ 0x1, "EXPECTED" },
-	{ 0x2, "SEEN_REPLY" },
-	{ 0x4, "ASSURED" },
-	{ 0x8, "CONFIRMED" },
-	{ 0x10, "SRC_NAT" },
-	{ 0x20, "DST_NAT" },
-	{ 0x40, "SEQ_ADJUST" },
-	{ 0x80, "SRC_NAT_DONE" },
-	{ 0x100, "DST_NAT_DONE" },
-	{ 0x200, "DYING" },
-	{ 0x400, "FIXED_TIMEOUT" },
-	{ 0x800, "TEMPLATE" },
-	{ 0x1000, "NAT_CLASH" },
-	{ 0x2000, "HELPER" },
-	{ 0x4000, "OFFLOAD" },
-	{ 0x8000, "HW_OFFLOAD" },
-	{ 0, NULL },
-};
-
-/* enum tcp_conntrack */
-static const struct proto_name ct_tcp_states[] = {
-	{ 0, "NONE" },     { 1, "SYN_SENT" },   { 2, "SYN_RECV" }, { 3, "ESTABLISHED" },
-	{ 4, "FIN_WAIT" }, { 5, "CLOSE_WAIT" }, { 6, "LAST_ACK" }, { 7, "TIME_WAIT" },
-	{ 8, "CLOSE" },    { 9, "SYN_SENT2" },  { 0, NULL },
-};
-
-static const struct tracepoint_names tracepoint_lists[] = {
-	{ "family", families, false },       { "ipproto", ip_protos, false },
-	{ "state", tcp_states, false },      { "memkind", mem_kinds, false },
-	{ "softirq", softirq_names, false }, { "handled", handled, false },
-	{ "task", task_states, false },      { "nud", nud_states, false },
-	{ "nfproto", nf_families, false },   { "verdict", nf_verdicts, false },
-	{ "layer4", layer4_protos, false },  { "ctinfo", ct_infos, false },
-	{ "ctstatus", ct_status, true },     { "cttcp", ct_tcp_states, false },
-};
 
 /* ---- which tracepoints there are ---- */
 
@@ -564,6 +357,7 @@ struct resolver {
 	bool has_casts;
 	struct proto_table *types;
 	struct proto proto;
+	uint8_t last_cnt; /* reads before that of the last field */
 	int err;
 };
 
@@ -603,10 +397,51 @@ static bool follow(const struct resolver *rs, struct tracepoint_read *read, cons
 		if (member.offsets[i] > INT16_MAX) /* of a load */
 			return false;
 	}
+	if (member.sum_at && (member.sum_at != 1 || member.step_cnt != 2 || member.bit_cnt))
+		return false;
+	if (member.sum_at) {
+		read->what = TRACEPOINT_SHARED;
+		read->packet.head = member.offsets[0];
+		read->packet.place = member.sum_offset;
+		read->packet.at = (uint16_t)member.offsets[1];
+	}
 	read->step_cnt = member.step_cnt;
+	read->bit_begin = member.bit_begin;
+	read->bit_cnt = member.bit_cnt;
+	read->bytes = member.bytes;
 	memcpy(read->offsets, member.offsets, sizeof(read->offsets));
 	*type_id = member.type_id;
+	return !member.bit_cnt || prototab_has_width(member.bytes);
+}
+
+/* The place of a member of a packet, whose address is the argument of the type @type_id. */
+static bool find_in_packet(const struct resolver *rs, uint32_t type_id, const char *path,
+			   uint32_t *place)
+{
+	struct tracepoint_read read = { .step_cnt = 0 };
+
+	if (!follow(rs, &read, path, &type_id) || read.step_cnt != 1)
+		return false;
+	*place = read.offsets[0];
 	return true;
+}
+
+/* @path has a number that tells where a header is, in @read: what is at @at in that header. */
+static bool header_resolve(const struct resolver *rs, const char *at, uint32_t skb_id,
+			   struct tracepoint_read *read)
+{
+	struct tracepoint_packet *packet = &read->packet;
+	unsigned int place = 0;
+	unsigned int wanted = 0;
+
+	if (at && sscanf(at, "%u/%u", &place, &wanted) < 1)
+		return false;
+	packet->place = read->offsets[0];
+	packet->at = (uint16_t)place;
+	packet->wanted = (uint16_t)wanted;
+	return !read->is_probed && find_in_packet(rs, skb_id, ".head", &packet->head) &&
+	       find_in_packet(rs, skb_id, ".data", &packet->data) &&
+	       find_in_packet(rs, skb_id, ".protocol", &packet->protocol);
 }
 
 /* The struct whose name @text begins with; 0: none. */
@@ -618,6 +453,13 @@ static uint32_t cast_target(const struct btf *btf, const char *text)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "."), text);
 	id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
 	return id > 0 ? (uint32_t)id : 0;
+}
+
+/* The verifier of 6.2 to 6.12 takes every argument for a valid pointer, so programs cannot ask whether these are. */
+static bool may_be_null(const char *point, struct text arg)
+{
+	return text_equal(arg, text_from("rx_sk")) ||
+	       (!strcmp(point, "tcp_send_reset") && text_equal(arg, text_from("sk")));
 }
 
 /* @path: ends at a NUL. Return: whether this kernel has it. */
@@ -639,6 +481,8 @@ static bool read_resolve(const struct resolver *rs, const char *path, struct tra
 	if (read->is_probed)
 		return false;
 	read->type_id = member_pointee(rs->btf, *type_id);
+	/* from 6.2 on programs may not load from it as the verifier knows it; before, they may */
+	read->is_cast = rs->has_casts && may_be_null(rs->tp->name, arg_name(rs, (uint32_t)arg));
 	if (*rest == '<') {
 		/* <STRUCT>.MEMBER is :STRUCT.MEMBER to member_resolve */
 		snprintf(typed, sizeof(typed), ":%.*s%s", (int)strcspn(rest + 1, ">"), rest + 1,
@@ -650,16 +494,7 @@ static bool read_resolve(const struct resolver *rs, const char *path, struct tra
 	}
 	if (!read->type_id || !follow(rs, read, rest, type_id))
 		return false;
-	return !read->is_probed || read->step_cnt == 1;
-}
-
-static const struct tracepoint_names *list_named(const char *form)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_lists); i++) {
-		if (!strcmp(tracepoint_lists[i].name, form))
-			return &tracepoint_lists[i];
-	}
-	return NULL;
+	return !read->is_probed || (read->step_cnt == 1 && !read->bit_cnt);
 }
 
 /* A form that tells the kind alone; PROTO_VOID: it does not. */
@@ -669,9 +504,10 @@ static uint8_t kind_of_form(const char *form)
 		const char *form;
 		uint8_t kind;
 	} kinds[] = {
-		{ "x", PROTO_UNSIGNED }, { "be", PROTO_BE },     { "bex", PROTO_BE_HEX },
-		{ "ip4", PROTO_IPV4 },   { "ip6", PROTO_IPV6 },  { "chars", PROTO_CHARS },
-		{ "str", PROTO_CHARS },  { "code", PROTO_CODE },
+		{ "x", PROTO_UNSIGNED },    { "be", PROTO_BE },     { "bex", PROTO_BE_HEX },
+		{ "ip4", PROTO_IPV4 },      { "ip6", PROTO_IPV6 },  { "chars", PROTO_CHARS },
+		{ "str", PROTO_CHARS },     { "code", PROTO_CODE }, { "host", PROTO_DECIMAL },
+		{ "offset", PROTO_SIGNED },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -683,7 +519,7 @@ static uint8_t kind_of_form(const char *form)
 
 int tracepoint_named(struct proto_table *types, const char *list, struct proto_type *type)
 {
-	const struct tracepoint_names *known = list_named(list);
+	const struct point_names *known = pointfields_list(list);
 	const struct proto_name *names = known ? known->names : NULL;
 	uint32_t cnt = 0;
 	int err;
@@ -706,7 +542,7 @@ static int names_type(struct resolver *rs, const char *form, uint32_t type_id,
 {
 	const struct btf_type *btf_type = kbtf_type(rs->btf, type_id, NULL);
 
-	if (!list_named(form) && btf_type && btf_is_any_enum(btf_type))
+	if (!pointfields_list(form) && btf_type && btf_is_any_enum(btf_type))
 		return prototab_stripped(rs->types, rs->btf, btf_type, form, type);
 	return tracepoint_named(rs->types, form, type);
 }
@@ -759,8 +595,28 @@ static void field_add(struct resolver *rs, struct text name, struct tracepoint_r
 	rs->err = prototab_keep(rs->types, name, &arg->name);
 	arg->type = *type;
 	rs->proto.arg_cnt++;
+	rs->last_cnt = tp->read_cnt;
 	tp->word_cnt += (uint8_t)word_cnt;
 	tp->reads[tp->read_cnt++] = *read;
+}
+
+/* Read this if the argument of the last field, @name, is NULL. */
+static void instead_add(struct resolver *rs, const char *name, struct tracepoint_read *read)
+{
+	struct tracepoint *tp = rs->tp;
+	const struct proto_arg *last = &rs->proto.args[rs->proto.arg_cnt - 1];
+
+	if (!rs->proto.arg_cnt || !text_equal(last->name, text_from(name)) ||
+	    tp->read_cnt != rs->last_cnt + 1)
+		return;
+	read->is_instead = true;
+	tp->reads[tp->read_cnt++] = *read;
+}
+
+/* Of a value in a header. */
+static uint8_t header_bytes(const struct proto_type *type)
+{
+	return type->kind == PROTO_IPV6 ? 16 : type->kind == PROTO_IPV4 ? 4 : 2;
 }
 
 static bool has_field(const struct resolver *rs, const char *name)
@@ -781,6 +637,7 @@ static void field_resolve(struct resolver *rs, struct text spec)
 	char copy[128];
 	char *path;
 	char *form;
+	char *at;
 
 	snprintf(copy, sizeof(copy), "%.*s", (int)spec.len, spec.ptr);
 	path = strchr(copy, '=');
@@ -788,15 +645,33 @@ static void field_resolve(struct resolver *rs, struct text spec)
 	form = strchr(path, ':');
 	if (form)
 		*form++ = '\0';
+	else
+		form = "";
+	at = strchr(path, '+');
+	if (at)
+		*at++ = '\0';
 	if (has_field(rs, copy) || !read_resolve(rs, path, &read, &type_id))
 		return;
-	rs->err = field_type(rs, form ? form : "", type_id, &type);
+	if (at || !strcmp(form, "offset")) {
+		read.what = at ? TRACEPOINT_HEADER : TRACEPOINT_OFFSET;
+		if (!header_resolve(rs, at, rs->args[read.arg].type, &read))
+			return;
+	}
+	rs->err = field_type(rs, form, type_id, &type);
 	if (rs->err)
 		return;
-	read.is_string = form && !strcmp(form, "str");
-	if (read.step_cnt)
+	read.is_string = !strcmp(form, "str");
+	read.packet.is_swapped = !strcmp(form, "host");
+	if (read.what == TRACEPOINT_OFFSET)
+		type.bytes = 8;
+	else if (read.what == TRACEPOINT_HEADER)
+		read.bytes = header_bytes(&type);
+	else if (read.step_cnt && !read.bit_cnt)
 		read.bytes = read.is_string ? 8 : load_bytes(rs, type_id, &type);
-	field_add(rs, text_from(copy), &read, &type);
+	if (*copy == '?')
+		instead_add(rs, copy + 1, &read);
+	else
+		field_add(rs, text_from(copy), &read, &type);
 }
 
 static void args_resolve(struct resolver *rs)
@@ -810,15 +685,6 @@ static void args_resolve(struct resolver *rs)
 		if (!rs->err)
 			field_add(rs, arg_name(rs, i), &read, &type);
 	}
-}
-
-static const char *fields_of(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(tracepoint_texts); i++) {
-		if (glob_match(tracepoint_texts[i].name, name))
-			return tracepoint_texts[i].fields;
-	}
-	return NULL;
 }
 
 /* The function that calls the tracepoint's programs has its arguments with their names, after __data. */
@@ -837,13 +703,6 @@ static const struct btf_type *proto_of_point(const struct kbtf *kb, const struct
 	}
 	type = kbtf_type(tp->btf, tp->btf_id, NULL);
 	return type && btf_is_ptr(type) ? kbtf_type(tp->btf, type->type, NULL) : NULL;
-}
-
-/* The verifier of 6.2 to 6.12 takes every argument for a valid pointer, so programs cannot ask whether these are. */
-static bool may_be_null(const char *point, struct text arg)
-{
-	return text_equal(arg, text_from("rx_sk")) ||
-	       (!strcmp(point, "tcp_send_reset") && text_equal(arg, text_from("sk")));
 }
 
 /* Prefers a socket, because its owner is certain. */
@@ -865,7 +724,7 @@ int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_cas
 		      struct proto_table *types)
 {
 	const struct btf_type *proto = proto_of_point(kb, tp);
-	const char *fields = fields_of(tp->name);
+	const char *fields = pointfields_of(tp->name);
 	/* casts are to types of vmlinux */
 	struct resolver rs = { .tp = tp,
 			       .btf = tp->btf,

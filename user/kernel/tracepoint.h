@@ -20,13 +20,37 @@ struct bpf_insn;
 
 #define TRACEPOINT_STEP_MAX 4
 
+/* What a program reads. */
+enum tracepoint_what {
+	TRACEPOINT_VALUE,
+	TRACEPOINT_HEADER, /* a value in a header of a packet: its place in the headers is added to skb->head */
+	TRACEPOINT_SHARED, /* a value behind the packet's bytes, in the struct skb_shared_info */
+	TRACEPOINT_OFFSET, /* how far the header is behind skb->data */
+};
+
+/* Of a packet: where its members are. */
+struct tracepoint_packet {
+	uint32_t head;
+	uint32_t data;
+	uint32_t protocol;
+	uint32_t place;  /* of the number that is added to head */
+	uint16_t at;     /* in the header */
+	uint16_t wanted; /* skb->protocol, as it is in memory: others have no value; 0: all have */
+	bool is_swapped; /* the value is shown in the host's byte order */
+};
+
 /* How a program reads a field: from an argument through pointers. */
 struct tracepoint_read {
+	enum tracepoint_what what : 8;
+	bool is_instead; /* of the field before, if that one's argument is NULL */
+	uint8_t bit_begin;
+	uint8_t bit_cnt;                 /* of a bit field; 0: of none */
+	struct tracepoint_packet packet; /* unless it is a VALUE */
 	uint8_t arg;
 	uint8_t step_cnt; /* 0: the argument itself is the field */
 	uint8_t bytes;    /* of the last load; 16: two words */
 	bool is_probed; /* the context cannot be loaded from, or BTF has another type: by a helper */
-	bool is_cast;   /* it points to another struct than BTF says */
+	bool is_cast;   /* it points to another struct than BTF says, or it may be NULL */
 	bool is_string;   /* the last step loads the address of a string */
 	uint32_t type_id; /* struct to which the argument points */
 	uint32_t offsets[TRACEPOINT_STEP_MAX];
@@ -46,7 +70,7 @@ struct tracepoint {
 	uint8_t read_cnt;
 	uint8_t cut_cnt; /* fields for which there is no room */
 	bool is_named;   /* asked for by its name, not by a pattern */
-	struct tracepoint_read reads[PROTO_ARG_MAX];
+	struct tracepoint_read reads[2 * PROTO_ARG_MAX]; /* each field, and what is read instead */
 };
 
 struct tracepoint_list {
@@ -102,7 +126,7 @@ int tracepoint_named(struct proto_table *types, const char *list, struct proto_t
 /* tracepoint_full_name - "skb:kfree_skb", or its name alone. Valid until the next call. */
 const char *tracepoint_full_name(const struct tracepoint *tp);
 
-#define TRACEPOINT_INSN_MAX 400
+#define TRACEPOINT_INSN_MAX 1000
 
 /*
  * tracepoint_code - a function that puts the fields of @tp into a record (tracepoint_code.c): its arguments are the program's context

@@ -14,6 +14,9 @@
 #define R_OTHER    BPF_REG_5 /* the second half of a text */
 #define WORD_BYTES 8
 #define TEXT_BYTES 16
+#define SPAN_BYTES 32     /* of what is copied at once behind the bytes of a packet */
+#define NO_HEADER  0xffff /* skb->transport_header: not known yet */
+#define TO_LEAVE   (-1)   /* the target of a guard, which leave_by_call() sets */
 
 /* Where a function keeps what it uses again: if it calls nothing, in registers that need not be saved. */
 struct regs {
@@ -81,21 +84,52 @@ static void emit_store(struct coder *c, uint32_t word, uint8_t src)
 	     (int32_t)NFG_VALUE_TAG(c->word_cnt - word, word));
 }
 
-/* Store @bytes from the address in r3, by a helper. */
-static void emit_copy(struct coder *c, uint32_t word, uint8_t bytes, int helper)
+static void emit_clear(struct coder *c)
 {
 	emit(c, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -TEXT_BYTES, 0);
 	emit(c, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -WORD_BYTES, 0);
+}
+
+/* Copy @bytes from the address in r3 to the stack, @depth bytes below its top. */
+static void emit_helper(struct coder *c, int32_t depth, uint8_t bytes, int helper)
+{
 	emit_move(c, BPF_REG_1, BPF_REG_10);
-	emit_add(c, BPF_REG_1, -TEXT_BYTES);
+	emit_add(c, BPF_REG_1, -depth);
 	emit_number(c, BPF_REG_2, bytes);
 	emit(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+}
+
+/* Store @bytes, which are on the stack; a number in the host's byte order if it @is_swapped. */
+static void emit_copied(struct coder *c, uint32_t word, uint8_t bytes, bool is_swapped)
+{
 	emit_load(c, R_RESULT, BPF_REG_10, -TEXT_BYTES, WORD_BYTES);
+	if (is_swapped)
+		emit(c, BPF_ALU | BPF_END | BPF_TO_BE, R_RESULT, 0, 0, 8 * bytes);
 	emit_store(c, word, R_RESULT);
 	if (bytes <= WORD_BYTES)
 		return;
 	emit_load(c, R_OTHER, BPF_REG_10, -WORD_BYTES, WORD_BYTES);
 	emit_store(c, word + 1, R_OTHER);
+}
+
+/* Store @bytes from the address in r3, by a helper. */
+static void emit_copy(struct coder *c, uint32_t word, uint8_t bytes, int helper)
+{
+	emit_clear(c);
+	emit_helper(c, TEXT_BYTES, bytes, helper);
+	emit_copied(c, word, bytes, false);
+}
+
+/* A jump, whose target is where jump_here() is called with what this returns. */
+static uint32_t emit_jump(struct coder *c, uint8_t condition, uint8_t reg, int32_t number)
+{
+	emit(c, BPF_JMP | condition | BPF_K, reg, 0, 0, number);
+	return c->cnt - 1;
+}
+
+static void jump_here(struct coder *c, uint32_t jump)
+{
+	c->insns[jump].off = (int16_t)(c->cnt - jump - 1);
 }
 
 /* The argument in regs.arg becomes a pointer behind which loads may fail. */
@@ -108,14 +142,14 @@ static void emit_cast(struct coder *c, uint32_t type_id)
 }
 
 /*
- * Leave if the argument in regs.arg is NULL; leave_by() sets the target. The verifier demands the first test of some arguments, and
+ * Leave if the argument in regs.arg is NULL; leave_by_call() sets the target. The verifier demands the first test of some arguments, and
  * drops it for those that it takes for valid. It knows nothing of half an address.
  */
 static void emit_guard(struct coder *c)
 {
-	emit(c, BPF_JMP | BPF_JEQ | BPF_K, c->regs.arg, 0, 0, 0);
+	emit(c, BPF_JMP | BPF_JEQ | BPF_K, c->regs.arg, 0, TO_LEAVE, 0);
 	emit(c, BPF_ALU | BPF_MOV | BPF_X, R_RESULT, c->regs.arg, 0, 0);
-	emit(c, BPF_JMP32 | BPF_JEQ | BPF_K, R_RESULT, 0, 0, 0);
+	emit(c, BPF_JMP32 | BPF_JEQ | BPF_K, R_RESULT, 0, TO_LEAVE, 0);
 }
 
 static bool holds_arg(const struct coder *c, uint8_t arg)
@@ -151,6 +185,23 @@ static uint8_t emit_steps(struct coder *c, const struct tracepoint_read *read)
 	return read->step_cnt == 2 ? c->regs.step : R_RESULT;
 }
 
+/* Store the value at @offset from the register. */
+static void emit_value(struct coder *c, const struct tracepoint_read *read, uint8_t from,
+		       int32_t offset, uint32_t word)
+{
+	if (read->bytes > WORD_BYTES)
+		emit_load(c, R_OTHER, from, offset + WORD_BYTES, WORD_BYTES);
+	emit_load(c, R_RESULT, from, offset, read->bytes);
+	if (read->bit_cnt) {
+		emit(c, BPF_ALU64 | BPF_LSH | BPF_K, R_RESULT, 0, 0,
+		     64 - read->bit_cnt - read->bit_begin);
+		emit(c, BPF_ALU64 | BPF_RSH | BPF_K, R_RESULT, 0, 0, 64 - read->bit_cnt);
+	}
+	emit_store(c, word, R_RESULT);
+	if (read->bytes > WORD_BYTES)
+		emit_store(c, word + 1, R_OTHER);
+}
+
 /* Loads through pointers that may be NULL or gone: the kernel's programs then load 0. */
 static void emit_member(struct coder *c, const struct tracepoint_read *read, uint32_t word)
 {
@@ -164,12 +215,7 @@ static void emit_member(struct coder *c, const struct tracepoint_read *read, uin
 		emit_copy(c, word, TEXT_BYTES, BPF_FUNC_probe_read_kernel_str);
 		return;
 	}
-	if (read->bytes > WORD_BYTES)
-		emit_load(c, R_OTHER, from, last + WORD_BYTES, WORD_BYTES);
-	emit_load(c, R_RESULT, from, last, read->bytes);
-	emit_store(c, word, R_RESULT);
-	if (read->bytes > WORD_BYTES)
-		emit_store(c, word + 1, R_OTHER);
+	emit_value(c, read, from, last, word);
 }
 
 static void emit_probe(struct coder *c, const struct tracepoint_read *read, uint32_t word)
@@ -186,9 +232,108 @@ static void emit_probe(struct coder *c, const struct tracepoint_read *read, uint
 	emit_copy(c, word, read->step_cnt ? read->bytes : WORD_BYTES, BPF_FUNC_probe_read_kernel);
 }
 
+/* How far a header is behind skb->data; 0: it is not known where it is. */
+static void emit_offset(struct coder *c, const struct tracepoint_read *read, uint32_t word)
+{
+	const struct tracepoint_packet *packet = &read->packet;
+	uint32_t is_unknown;
+
+	emit_arg(c, read);
+	emit_load(c, R_OTHER, c->regs.arg, (int32_t)packet->place, 2);
+	emit_number(c, R_RESULT, 0);
+	is_unknown = emit_jump(c, BPF_JEQ, R_OTHER, NO_HEADER);
+	emit_load(c, R_RESULT, c->regs.arg, (int32_t)packet->head, WORD_BYTES);
+	emit(c, BPF_ALU64 | BPF_ADD | BPF_X, R_RESULT, R_OTHER, 0, 0);
+	emit_load(c, R_OTHER, c->regs.arg, (int32_t)packet->data, WORD_BYTES);
+	emit(c, BPF_ALU64 | BPF_SUB | BPF_X, R_RESULT, R_OTHER, 0, 0);
+	jump_here(c, is_unknown);
+	emit_store(c, word, R_RESULT);
+}
+
+/* Yields in r3 the address @at bytes behind skb->head and the number in r0. Only a helper may read there: it may be wrong. */
+static void emit_address(struct coder *c, const struct tracepoint_read *read, int32_t at)
+{
+	emit_load(c, BPF_REG_3, c->regs.arg, (int32_t)read->packet.head, WORD_BYTES);
+	emit(c, BPF_ALU64 | BPF_ADD | BPF_X, BPF_REG_3, R_RESULT, 0, 0);
+	emit_add(c, BPF_REG_3, at);
+}
+
+/* A value in a header of a packet; 0: it is not known where that is, or the packet is of another protocol. */
+static void emit_header(struct coder *c, const struct tracepoint_read *read, uint32_t word)
+{
+	const struct tracepoint_packet *packet = &read->packet;
+	uint32_t is_other = 0;
+	uint32_t is_unknown;
+
+	emit_arg(c, read);
+	emit_clear(c);
+	if (packet->wanted) {
+		emit_load(c, R_RESULT, c->regs.arg, (int32_t)packet->protocol, 2);
+		is_other = emit_jump(c, BPF_JNE, R_RESULT, packet->wanted);
+	}
+	emit_load(c, R_RESULT, c->regs.arg, (int32_t)packet->place, 2);
+	is_unknown = emit_jump(c, BPF_JEQ, R_RESULT, NO_HEADER);
+	emit_address(c, read, packet->at);
+	emit_helper(c, TEXT_BYTES, read->bytes, BPF_FUNC_probe_read_kernel);
+	jump_here(c, is_unknown);
+	if (packet->wanted)
+		jump_here(c, is_other);
+	emit_copied(c, word, read->bytes, packet->is_swapped);
+}
+
+static uint32_t words_of(const struct tracepoint_read *read)
+{
+	return read->bytes > WORD_BYTES || read->is_string ? 2 : 1;
+}
+
+/* Where the first of @cnt values behind the bytes of a packet is. Loads from the stack have to be aligned. */
+static uint32_t shared_begin(const struct tracepoint_read *reads, uint32_t cnt)
+{
+	uint32_t begin = UINT32_MAX;
+
+	for (uint32_t i = 0; i < cnt; i++)
+		begin = reads[i].packet.at < begin ? reads[i].packet.at : begin;
+	return begin / WORD_BYTES * WORD_BYTES;
+}
+
+/* From there to the end of the last one. */
+static uint32_t shared_bytes(const struct tracepoint_read *reads, uint32_t cnt)
+{
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const uint32_t at = reads[i].packet.at + reads[i].bytes;
+
+		end = at > end ? at : end;
+	}
+	return end - shared_begin(reads, cnt);
+}
+
+/* Values behind the bytes of a packet: one copy has all @cnt. */
+static void emit_shared(struct coder *c, const struct tracepoint_read *reads, uint32_t cnt,
+			uint32_t word)
+{
+	const uint32_t begin = shared_begin(reads, cnt);
+	const uint8_t bytes = (uint8_t)shared_bytes(reads, cnt);
+
+	emit_arg(c, reads);
+	emit_load(c, R_RESULT, c->regs.arg, (int32_t)reads->packet.place, 4);
+	emit_address(c, reads, (int32_t)begin);
+	emit_helper(c, SPAN_BYTES, bytes, BPF_FUNC_probe_read_kernel);
+	for (uint32_t i = 0; i < cnt; i++) {
+		emit_value(c, &reads[i], BPF_REG_10,
+			   (int32_t)(reads[i].packet.at - begin) - SPAN_BYTES, word);
+		word += words_of(&reads[i]);
+	}
+}
+
 static void emit_read(struct coder *c, const struct tracepoint_read *read, uint32_t word)
 {
-	if (read->is_probed) {
+	if (read->what == TRACEPOINT_OFFSET) {
+		emit_offset(c, read, word);
+	} else if (read->what == TRACEPOINT_HEADER) {
+		emit_header(c, read, word);
+	} else if (read->is_probed) {
 		emit_probe(c, read, word);
 	} else if (read->step_cnt) {
 		emit_member(c, read, word);
@@ -200,10 +345,65 @@ static void emit_read(struct coder *c, const struct tracepoint_read *read, uint3
 	}
 }
 
+/* @cnt reads, each with the one in its place after it. Those @is_instead, or the others. */
+static void emit_pairs(struct coder *c, const struct tracepoint_read *reads, uint32_t cnt,
+		       uint32_t word, bool is_instead)
+{
+	for (uint32_t i = 0; i < cnt; i += 2) {
+		emit_read(c, &reads[is_instead ? i + 1 : i], word);
+		word += words_of(&reads[i]);
+	}
+}
+
+/* The verifier must not take it for known whether the argument is NULL, so that is asked of a copy. */
+static void emit_either(struct coder *c, const struct tracepoint_read *reads, uint32_t cnt,
+			uint32_t word)
+{
+	const struct coder before = *c;
+	uint32_t is_null;
+	uint32_t to_end;
+
+	emit_move(c, BPF_REG_3, c->regs.ctx);
+	emit_add(c, BPF_REG_3, reads->arg * WORD_BYTES);
+	emit_clear(c);
+	emit_helper(c, TEXT_BYTES, WORD_BYTES, BPF_FUNC_probe_read_kernel);
+	emit_load(c, R_RESULT, BPF_REG_10, -TEXT_BYTES, WORD_BYTES);
+	is_null = emit_jump(c, BPF_JEQ, R_RESULT, 0);
+	emit_pairs(c, reads, cnt, word, false);
+	to_end = emit_jump(c, BPF_JA, 0, 0);
+	jump_here(c, is_null);
+	c->held = before.held;
+	c->has_step = before.has_step;
+	emit_pairs(c, reads, cnt, word, true);
+	jump_here(c, to_end);
+	c->held = NULL;
+	c->has_step = false;
+}
+
+/* How many of the reads from the @begin-th on are done at once. */
+static uint32_t group_cnt(const struct tracepoint *tp, uint32_t begin)
+{
+	const struct tracepoint_read *first = &tp->reads[begin];
+	const uint32_t left_cnt = tp->read_cnt - begin;
+	uint32_t cnt = 0;
+
+	while (cnt + 1 < left_cnt && first[cnt + 1].is_instead && first[cnt].arg == first->arg)
+		cnt += 2;
+	if (cnt)
+		return cnt;
+	while (cnt < left_cnt && first[cnt].what == TRACEPOINT_SHARED &&
+	       first[cnt].arg == first->arg && shared_bytes(first, cnt + 1) <= SPAN_BYTES)
+		cnt++;
+	return cnt ? cnt : 1;
+}
+
 static bool calls_nothing(const struct coder *c, const struct tracepoint *tp)
 {
 	for (uint8_t i = 0; i < tp->read_cnt; i++) {
-		if (tp->reads[i].is_probed || tp->reads[i].is_cast || tp->reads[i].is_string)
+		const struct tracepoint_read *read = &tp->reads[i];
+
+		if (read->is_probed || read->is_cast || read->is_string || read->is_instead ||
+		    read->what == TRACEPOINT_HEADER || read->what == TRACEPOINT_SHARED)
 			return false;
 	}
 	return !c->is_careful;
@@ -214,12 +414,20 @@ static uint32_t emit_reads(struct coder *c, const struct tracepoint *tp, bool is
 {
 	uint32_t word = 0;
 
-	for (uint8_t i = 0; i < tp->read_cnt; i++) {
-		const struct tracepoint_read *read = &tp->reads[i];
+	for (uint32_t i = 0, cnt; i < tp->read_cnt; i += cnt) {
+		const struct tracepoint_read *reads = &tp->reads[i];
 
-		if (read->is_cast == is_cast)
-			emit_read(c, read, word);
-		word += read->bytes > WORD_BYTES || read->is_string ? 2 : 1;
+		cnt = group_cnt(tp, i);
+		if (reads->is_cast != is_cast)
+			;
+		else if (cnt > 1 && reads[1].is_instead)
+			emit_either(c, reads, cnt, word);
+		else if (reads->what == TRACEPOINT_SHARED)
+			emit_shared(c, reads, cnt, word);
+		else
+			emit_read(c, reads, word);
+		for (uint32_t k = 0; k < cnt; k++)
+			word += reads[k].is_instead ? 0 : words_of(&reads[k]);
 	}
 	return word;
 }
@@ -251,7 +459,7 @@ static bool leave_by_call(struct coder *c)
 	for (uint32_t i = 0; i < c->cnt; i++) {
 		const uint8_t class = BPF_CLASS(c->insns[i].code);
 
-		if ((class != BPF_JMP && class != BPF_JMP32) || BPF_OP(c->insns[i].code) != BPF_JEQ)
+		if ((class != BPF_JMP && class != BPF_JMP32) || c->insns[i].off != TO_LEAVE)
 			continue;
 		c->insns[i].off = (int16_t)(c->cnt - i - 1);
 		is_guarded = true;
