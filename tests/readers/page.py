@@ -147,8 +147,12 @@ def calls_of(path):
         if "comment" in call:
             said.comments.append(call["comment"])
         if call.get("type") == "event":
-            said.comments.append("%s: %s" % (call["name"], " ".join(
-                "%s=%s" % field for field in call["fields"].items())))
+            fields = call["fields"]
+            # of bits, text has the names
+            words = [(name, str(fields.get(name + "_names", value))) for name, value in fields.items()
+                     if name.removesuffix("_names") not in fields or not name.endswith("_names")]
+            said.comments.append("%s: %s" % (call["name"], " ".join("%s=%s" % word for word in words)))
+            said.events.append([value for _, value in words])
         if "func" not in call:
             continue
         name = call["func"] + (" [%s]" % call["module"] if call["module"] else "")
@@ -172,7 +176,7 @@ class Said:
     """What a trace says beside its calls' names and times."""
 
     def __init__(self):
-        self.values, self.hosts, self.comments = collections.Counter(), set(), []
+        self.values, self.hosts, self.comments, self.events = collections.Counter(), set(), [], []
         self.packets = collections.defaultdict(list)
         self.nets, self.net_of = collections.Counter(), collections.defaultdict(list)
         self.lost = self.places = self.incomplete = self.entries = 0
@@ -240,12 +244,14 @@ def gaps(visit, said):
             titles[visit.do("document.querySelector('#details h2').textContent")] += 1
             shown = visit.do("document.getElementById('details').innerText")
             if name == "notes":
-                check("a comment is shown", any(one.strip() in shown for one in said.comments), shown)
+                check("a comment is shown", any(one.strip() in shown for one in said.comments) or
+                      any(all(value in shown for value in values) for values in said.events), shown)
             elif number == 1:
                 visit.picture("gap-light")
         if 0 < cnt <= 40:
             check("all kinds were shown", titles["events were lost"] == (said.places if name == "warn" else 0) and
-                  titles["comment"] == (left_out if name == "warn" else len(said.comments)), titles)
+                  titles["comment"] == (left_out if name == "warn" else len(said.comments) - len(said.events)) and
+                  titles["event"] == (0 if name == "warn" else len(said.events)), titles)
     visit.do("netfgraph.page.choose(-1); netfgraph.page.timeline.setRange(0, netfgraph.page.trace.span)")
     if not said.places:
         return

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "btffile.h"
 #include "format/render.h"
@@ -539,6 +540,47 @@ TEST(formats_without_fields_have_a_comment)
 	out = made(&config, rows, 3);
 	CHECK(strstr(out.ptr,
 		     "\"kfree_skb: skbaddr=0xffff888003a1e400 protocol=2048 reason=NO_SOCKET\""));
+	strbuf_release(&out);
+}
+
+/* What the page has as base64, gzipped. Return: its bytes. */
+static size_t records_of(const char *page, uint8_t *out, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static uint8_t packed[8192];
+	const char *at = strstr(page, "type=\"text/plain\">") + strlen("type=\"text/plain\">");
+	z_stream gzip = { .next_in = packed, .next_out = out, .avail_out = (uInt)size };
+	uint32_t bits = 0;
+
+	for (uint32_t cnt = 0; strchr(digits, *at) && *at; at++) {
+		bits = bits << 6 | (uint32_t)(strchr(digits, *at) - digits);
+		cnt += 6;
+		if (cnt < 8)
+			continue;
+		cnt -= 8;
+		CHECK(gzip.avail_in < sizeof(packed));
+		packed[gzip.avail_in++] = (uint8_t)(bits >> cnt);
+	}
+	CHECK(inflateInit2(&gzip, 15 + 16) == Z_OK);
+	CHECK(inflate(&gzip, Z_FINISH) == Z_STREAM_END);
+	inflateEnd(&gzip);
+	return gzip.total_out;
+}
+
+TEST(html_has_its_fields_by_name)
+{
+	static const char want[] = "\3skb\11kfree_skb\3\7skbaddr\0220xffff888003a1e400"
+				   "\10protocol\0042048\6reason\11NO_SOCKET";
+	const struct format_config config = { .kind = FORMAT_HTML };
+	static uint8_t records[4096];
+	struct row rows[3];
+	struct strbuf out;
+
+	point_trace(rows);
+	out = made(&config, rows, 3);
+	CHECK(memmem(records, records_of(out.ptr, records, sizeof(records)), want,
+		     sizeof(want) - 1));
 	strbuf_release(&out);
 }
 

@@ -40,9 +40,10 @@ enum record {
 	RECORD_LOST,     /* CPU, begin, length, count */
 	RECORD_COMMENT,  /* task, CPU, time, text */
 	RECORD_LOST_CNT, /* all events that the trace lacks, with and without a RECORD_LOST */
+	RECORD_EVENT, /* task, CPU, time, system, name, number of fields, name and value of each */
 };
 
-#define RECORDS_VERSION 3
+#define RECORDS_VERSION 4
 #define RELEASE_MAX     64u
 #define NODE_MAX        128u
 
@@ -290,18 +291,31 @@ static int html_put_lost(struct html *html, const struct row *row)
 	return 0;
 }
 
+/* A comment, or an event. */
 static int html_put_comment(struct html *html, const struct row *row)
 {
+	const bool is_event = row->kind == ROW_POINT;
 	struct calltask *task = calltree_task(html->tree, row);
+	char bytes[VALUE_TEXT_MAX];
 
 	if (!task)
 		return -ENOMEM;
 	html_put_task(html, task);
-	html_put_number(html, RECORD_COMMENT);
+	html_put_number(html, is_event ? RECORD_EVENT : RECORD_COMMENT);
 	html_put_number(html, task->id);
 	html_put_number(html, row->cpu);
 	html_put_time(html, calltree_time(html->tree, row));
-	html_put_text(html, row->text);
+	if (!is_event) {
+		html_put_text(html, row->text);
+		return 0;
+	}
+	html_put_text(html, row->module);
+	html_put_text(html, row->name);
+	html_put_number(html, row->arg_cnt);
+	for (uint32_t i = 0; i < row->arg_cnt; i++) {
+		html_put_text(html, row->args[i].name);
+		html_put_text(html, value_text(&row->args[i], bytes));
+	}
 	return 0;
 }
 
@@ -376,11 +390,11 @@ static int html_row(void *self, const struct row *row)
 	int err = 0;
 
 	put_meta(html, html->node);
-	if (row->kind == ROW_COMMENT)
+	if (row->kind == ROW_COMMENT || row->kind == ROW_POINT)
 		err = html_put_comment(html, row);
 	else if (row->kind == ROW_LOST)
 		err = html_put_lost(html, row);
-	if (!err && row->kind != ROW_COMMENT)
+	if (!err && row->kind != ROW_COMMENT && row->kind != ROW_POINT)
 		err = calltree_row(html->tree, row);
 	if (!err && row_is_call(row))
 		err = html_note_time(html, row);
@@ -428,6 +442,7 @@ const struct fmt_ops fmt_html = {
 		    .has_net = true,
 		    .has_values = true },
 	.size = sizeof(struct html),
+	.has_points = true,
 	.start = html_start,
 	.row = html_row,
 	.finish = html_finish,

@@ -422,8 +422,11 @@ class Page {
 
 	markRows(mark) {
 		const begin = ["begin", "+" + (mark.begin / 1e6).toFixed(6) + " ms"], task = this.trace.tasks[mark.task];
-		if (mark.text !== undefined)
-			return ["comment", [[isLeftOut(mark) ? "missing" : "says", mark.text], begin, ["task", task.kind ? task.name : `${task.name} ${task.tid}`], ["CPU", String(mark.cpu)]]];
+		const where = mark.text !== undefined && [begin, ["task", task.kind ? task.name : `${task.name} ${task.tid}`], ["CPU", String(mark.cpu)]];
+		if (mark.fields)
+			return ["event", [["event", mark.system ? `${mark.system}:${mark.name}` : mark.name], ...mark.fields, ...where]];
+		if (where)
+			return ["comment", [[isLeftOut(mark) ? "missing" : "says", mark.text], ...where]];
 		return ["events were lost", [["lost", mark.cnt ? count(mark.cnt) : "an unknown number"], ["on CPU", String(mark.cpu)], begin, ["within", time(mark.length)],
 			["so", "any call of this CPU may be missing or incomplete here"]]];
 	}

@@ -108,7 +108,7 @@ export class Trace {
 			this.readCall();
 		} else if (kind === 1) {
 			this.meta = { version: this.number(), kernel: this.text(), offset: BigInt(this.text()), cpus: this.number(), program: this.text(), host: this.text() };
-			if (this.meta.version !== 3)
+			if (this.meta.version !== 4)
 				throw new Error("records of version " + this.meta.version);
 		} else if (kind === 2) {
 			const id = this.number();
@@ -124,9 +124,19 @@ export class Trace {
 			this.comments.push({ task: this.number(), cpu: this.number(), begin: this.time(), length: 0, text: this.text() });
 		} else if (kind === 7) {
 			this.lostCnt = this.number();
+		} else if (kind === 8) {
+			this.comments.push(this.event());
 		} else {
 			throw new Error("an unknown record at byte " + this.at);
 		}
+	}
+
+	// A comment whose text is that of its fields.
+	event() {
+		const event = { task: this.number(), cpu: this.number(), begin: this.time(), length: 0, system: this.text(), name: this.text() };
+		event.fields = Array.from({ length: this.number() }, () => [this.text(), this.text()]);
+		event.text = `${event.name}: ${event.fields.map(([name, value]) => `${name}=${value}`).join(" ")}`;
+		return event;
 	}
 
 	readCall() {
