@@ -1187,10 +1187,8 @@ int proto_table_add(struct proto_table *table, const struct kbtf *kb, const stru
 	const struct btf *btf = NULL;
 	const struct btf_type *type = func ? kbtf_proto(kb, func, &btf) : NULL;
 	struct proto proto = { .ret = { .kind = PROTO_VOID, .bytes = NO_WIDTH } };
-	int err = 0;
+	int err = type && type->type ? type_read(table, btf, type->type, &proto.ret) : 0;
 
-	if (type && type->type)
-		err = type_read(table, btf, type->type, &proto.ret);
 	if (type && !err)
 		err = func->owner == KBTF_PROG_RET || func->owner == KBTF_PROG_FLOW
 			      ? ret_code_name(table, kb, &proto.ret)
