@@ -87,8 +87,7 @@ expect_none_left()
 
 near="/bin/ip netns exec near"
 
-# Through veth, bridge, DNAT and a namespace, by each way to attach.
-test_# Behind DNAT alone, nothing matches: that is said, with the function that has the packet before.
+# Behind DNAT alone, nothing matches: that is said, with the function that has the packet before.
 test_behind_dnat()
 {
 	network
@@ -100,7 +99,8 @@ test_behind_dnat()
 	expect_line '^hint: none of the functions has a received packet before NAT translates it: with -T ip_rcv ' err
 }
 
-dnat()
+# Through veth, bridge, DNAT and a namespace, by each way to attach.
+test_dnat()
 {
 	network
 	for mode in pair multi kprobe kprobes; do
