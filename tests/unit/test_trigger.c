@@ -231,7 +231,6 @@ TEST(a_call_takes_longer)
 	end(0);
 }
 
-/* It is told by the first event behind the limit, and not again at its return. */
 /* Of BPF programs, say: a condition's name may have a function already, and gets another. */
 TEST(functions_that_come_later_are_watched)
 {
@@ -247,6 +246,7 @@ TEST(functions_that_come_later_are_watched)
 	end(0);
 }
 
+/* It is told by the first event behind the limit, and not again at its return. */
 TEST(a_call_that_does_not_return_is_told)
 {
 	start("tcp_v4_connect > 1s");

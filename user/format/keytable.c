@@ -33,6 +33,7 @@ struct entry {
 	uint64_t byte_cnt;
 	uint64_t sized_cnt; /* calls whose bytes are known */
 	uint64_t open_cnt;  /* calls that have begun */
+	bool is_point;      /* of a tracepoint, which is no function */
 	struct hist hist;   /* of durations */
 };
 
@@ -395,8 +396,11 @@ static void count_point(struct keytable *kt)
 				   kt->row->name);
 	else
 		kt->failed = true;
-	if (nr != NO_ENTRY)
-		entry_count(kt, nr, current_bytes(kt));
+	if (nr == NO_ENTRY)
+		return;
+	entry_count(kt, nr, current_bytes(kt));
+	if (nr != OTHER_ENTRY)
+		entry_at(kt, nr)->is_point = true;
 }
 
 int keytable_row(struct keytable *kt, const struct row *row)
@@ -533,7 +537,7 @@ bool keytable_has_funcs(const struct keytable *kt)
 	for (size_t i = 0; i < kt->entry_cnt; i++) {
 		const struct entry *entry = &kt->entries[i];
 
-		if (!entry->call_cnt) /* its calls are still open */
+		if (!entry->call_cnt || entry->is_point) /* its calls are still open */
 			continue;
 		if (first && !text_equal(entry->id.texts[ID_FUNC], first->id.texts[ID_FUNC]))
 			return true;

@@ -225,7 +225,9 @@ const char *graphopts_row_column(const struct opts *opts)
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const struct graph_opt_def *def = graph_opt_find(words[i], strlen(words[i]));
 
-		if (opts->graph_opts_given & graph_opt_bit(def))
+		/* a table has none of them, as who switches it off wants */
+		if (opts->graph_opts_given & graph_opt_bit(def) &&
+		    *(const bool *)((const char *)opts + def->offset))
 			return def->name;
 	}
 	return NULL;

@@ -1008,7 +1008,7 @@ static bool search_starts(struct strbuf *out, const struct search *search,
 	return true;
 }
 
-/* Functions that have the word in their names. */
+/* Functions that have the word in their names, if it can be one. */
 static void search_functions(struct strbuf *out, const char *word)
 {
 	char command[80], text[128];
@@ -1018,6 +1018,8 @@ static void search_functions(struct strbuf *out, const char *word)
 	for (; word[len] && len + 1 < sizeof(lower); len++)
 		lower[len] = (char)tolower((unsigned char)word[len]);
 	lower[len] = '\0';
+	if (word[len] || lower[strspn(lower, FUNC_NAME_LETTERS)])
+		return;
 	snprintf(command, sizeof(command), "list '*%s*'", lower);
 	snprintf(text, sizeof(text), "functions of this kernel; -T '+*%s*' adds them to a trace",
 		 lower);

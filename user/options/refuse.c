@@ -232,8 +232,7 @@ bool foreign_perf(struct foreign_line *line, size_t *next)
 	return false;
 }
 
-#define DIGITS       "0123456789"
-#define FUNC_LETTERS "abcdefghijklmnopqrstuvwxyz_" DIGITS
+#define DIGITS "0123456789"
 
 int refuse_hint(const struct opts *opts)
 {
@@ -743,7 +742,7 @@ int refuse_topic(const char *word)
 	log_error("help has no topic '%s'", word);
 	if (*near)
 		log_hint("did you mean %s?", near);
-	else if (strlen(word) > 2 && strlen(word) < 32 && !word[strspn(word, FUNC_LETTERS)])
+	else if (strlen(word) > 2 && strlen(word) < 32 && !word[strspn(word, FUNC_NAME_LETTERS)])
 		log_hint(
 			"netfgraph help lists the topics; netfgraph list '*%s*' lists functions, and -T '+*%s*' adds them to a trace",
 			word, word);

@@ -69,6 +69,9 @@ enum foreign_place {
 	FOREIGN_TOPIC, /* a topic of help: the text is the name of a topic, preset, verb or option */
 };
 
+/* Words of these letters may be a part of a function's name; none of them means anything to a shell. */
+#define FUNC_NAME_LETTERS "abcdefghijklmnopqrstuvwxyz_0123456789"
+
 /*
  * foreign_text - the netfgraph equivalent of @word there.
  *

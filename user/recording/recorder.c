@@ -197,6 +197,11 @@ static void untell(struct recorder *rec, struct recfile_host *host)
 	if (rec->config.details->ustacks)
 		userstacks_forget_given(rec->config.details->ustacks);
 	recorder_read_host(rec, host);
+	/* events that come later may be older than now */
+	if (rec->last_ns && rec->last_ns < host->start_mono_ns) {
+		host->start_real_ns -= host->start_mono_ns - rec->last_ns;
+		host->start_mono_ns = rec->last_ns;
+	}
 }
 
 /* With keep: begin another file, with everything it needs. Return: 0 or -errno. */
@@ -235,6 +240,8 @@ int recorder_events(struct recorder *rec, const struct event *events, size_t cnt
 	uint64_t bytes;
 	int err = rec->err ? rec->err : recfile_writer_events(rec->writer, events, cnt);
 
+	if (cnt)
+		rec->last_ns = events[cnt - 1].time_ns;
 	if (err || rec->is_full)
 		return err;
 	bytes = recfile_writer_bytes(rec->writer);
@@ -443,6 +450,8 @@ static void put_left(struct flightfile *f, struct chunk_head *head)
 	struct left_head *left = left_of(head);
 	const uint32_t flags = left->flags;
 
+	if (left->time_ns < f->from_ns && left->limit == LEFTOUT_WINDOW)
+		return; /* a pause that was over before */
 	if (left->time_ns < f->from_ns)
 		left->flags |= LEFT_EARLIER;
 	put_chunk(f, head);

@@ -43,6 +43,7 @@ struct recorder {
 	struct recorder_left *left; /* in the order in which they were left out */
 	size_t left_cnt;
 	size_t left_cap;
+	uint64_t last_ns;            /* of the last event; 0: none */
 	bool is_full;                /* --max-size is reached */
 	struct proto_packed types;   /* that the file has */
 	struct proto_packed members; /* the same */

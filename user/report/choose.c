@@ -986,7 +986,9 @@ int choose_events_finish(struct choose_events *ch)
 
 	if (!ch->config.may_grow)
 		return 0;
-	err = check_matched(&ch->filter, ch->config.functab, ch->config.path);
+	err = funcs_add(ch); /* those that were named after the last event */
+	if (!err)
+		err = check_matched(&ch->filter, ch->config.functab, ch->config.path);
 	return err ? err : filter_check(ch);
 }
 

@@ -560,7 +560,7 @@ static int recording_read(struct recording *rec)
 		return err || report_is_stopped(rec->config) ? err : tell_nothing(rec);
 	if (!err)
 		err = replayrec_choice_begin(rec); /* of a recording without events */
-	if (!err && rec->choice)
+	if (!err && rec->choice && !report_is_stopped(rec->config))
 		err = choose_events_finish(rec->choice);
 	if (!err)
 		err = show_open(rec);

@@ -37,6 +37,7 @@ struct sink_keys {
 	bool has_rows;
 	bool has_calls;    /* among the rows */
 	bool has_points;   /* tracepoints among them */
+	bool has_callers;  /* calls have addresses of their callers */
 	bool has_interval; /* one was put */
 	bool has_table;
 	char node[HOST_MAX]; /* "": unknown */
@@ -182,6 +183,7 @@ static void keys_row(struct sink *sink, struct row *row)
 		note_time(sk, row->time_ns);
 	sk->has_calls |= row_is_call(row);
 	sk->has_points |= row->kind == ROW_POINT;
+	sk->has_callers |= row_is_call(row) && row->caller;
 	learn_cgroup(sk, row->place.cgroup_id);
 	note_members(sk, row);
 	rowsink_fail(&sk->rows, keytable_row(sk->keys, row));
@@ -306,11 +308,12 @@ static void say_placeless(const struct sink_keys *sk, const struct keytable_stat
 	const uint64_t point_cnt = stats->placeless_cnt;
 	uint64_t cnt = stats->placeless_call_cnt;
 
-	if (point_cnt && sk->rows.opts->input_path)
-		log_warn("%" PRIu64
-			 " %s no place: the function that frees them was traced, and none "
-			 "around it; record --graph-opts args,retaddr,packet has the address",
-			 point_cnt, plural(point_cnt, "drop has", "drops have"));
+	if (point_cnt && sk->rows.opts->input_path && !sk->has_callers)
+		log_warn(
+			"%" PRIu64
+			" %s no place: the function that frees them was traced, and none "
+			"around it is shown; record --graph-opts args,retaddr,packet has the address",
+			point_cnt, plural(point_cnt, "drop has", "drops have"));
 	else if (sk->rows.opts->counts_points)
 		cnt += point_cnt;
 	if (cnt)

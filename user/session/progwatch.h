@@ -48,8 +48,8 @@ struct progwatch {
 
 /*
  * progwatch_follows - whether new programs will be traced: "-T 'GLOB [bpf]'" asks for it. It takes CAP_SYS_ADMIN, CAP_BPF
- * and CAP_PERFMON as long as the trace runs, so a trace that takes programs by itself does not. A recording has the names
- * of its functions at its beginning.
+ * and CAP_PERFMON as long as the trace runs, so a trace that takes programs by itself does not. A recording names new
+ * functions where they come.
  */
 bool progwatch_follows(const struct opts *opts);
 

@@ -881,10 +881,17 @@ static int forecast(struct session *ses)
 /* Attaching takes longer beside a netfgraph that detaches; before that, programs are loaded, which may take as long. */
 static int tell_earlier(struct session *ses)
 {
-	const struct attach_shares shares =
-		attach_plan_shares(&ses->bpfobj.plan, &ses->bpfobj.config.want,
-				   plan_filter_cnt(ses->opts, &ses->functab));
+	const struct attach_want want = plan_attach_want(ses->opts, &ses->facts, &ses->functab);
+	struct attach_plan plan = { 0 };
+	struct attach_shares shares;
+	int err;
 
+	if (!detaching_others(DETACHING_PATH, NULL).cnt)
+		return 0;
+	err = attach_plan_choose(&plan, &want); /* as bpfobj_load will */
+	if (err)
+		return err;
+	shares = attach_plan_shares(&plan, &want, plan_filter_cnt(ses->opts, &ses->functab));
 	detaching_tell(DETACHING_PATH, &shares);
 	return 0;
 }
