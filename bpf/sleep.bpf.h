@@ -114,7 +114,7 @@ struct {
 /*
  * How many tasks inside traced calls wait for a CPU, and wakers that were preempted or woken. While none does, nobody needs to know who has one.
  * When a wait begins, the run that is under way has an earlier beginning than it had, which is cut off; all later runs are seen from their
- * beginning.
+ * beginning. A waker that drops out of its map while it waits stays counted until the trace ends: switches cost more then.
  */
 __u64 cpu_wait_cnt SEC(".data");
 

@@ -109,9 +109,17 @@ static void forget_temporary(struct machine *m)
 static void point_call(struct machine *m, const struct bpf_insn *insn, uint32_t left_cnt)
 {
 	if (insn->src_reg == BPF_PSEUDO_CALL) {
+		const struct machine caller = *m;
+
 		CHECK(insn->imm >= 0 && (uint32_t)insn->imm + 1 < left_cnt);
+		for (int i = BPF_REG_6; i <= BPF_REG_9; i++)
+			m->is_set[i] = false; /* a function has none of its caller's */
 		m->regs[BPF_REG_0] =
 			run_insns(m, insn + 1 + insn->imm, left_cnt - 1 - (uint32_t)insn->imm);
+		for (int i = BPF_REG_6; i <= BPF_REG_9; i++) {
+			m->regs[i] = caller.regs[i];
+			m->is_set[i] = caller.is_set[i];
+		}
 	} else {
 		CHECK(m->is_set[BPF_REG_1] && m->is_set[BPF_REG_2]);
 		m->regs[BPF_REG_0] = m->regs[BPF_REG_1];

@@ -392,8 +392,8 @@ void attach_plan_warn(const struct attach_plan *plan, const struct attach_want *
 			 " MiB of kernel memory with %" PRIu64
 			 " threads (--complete or --attach kprobe uses them anyway)",
 			 attach_thread_bytes(want) >> 20, want->thread_cnt);
-	if (may_miss_calls(plan, want) && plan->members_by_pair && !plan->starts_by_pair &&
-	    !want->member_option)
+	if (may_miss_calls(plan, want) && attach_is_by_site(plan->mode) && plan->members_by_pair &&
+	    !plan->starts_by_pair && !want->member_option)
 		log_warn(
 			"BYTES takes fentry and fexit programs, inside which this kernel %s tasks: calls of other tasks may be missed; %s (without --sort bytes no length is read, and none is missed)",
 			preempts(want), tells_missed(want));

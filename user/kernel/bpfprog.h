@@ -87,8 +87,7 @@ struct bpfprog_held {
 int bpfprog_holders_open(const struct kbtf *kb);
 
 /*
- * bpfprog_holders_read - call @found for each program with the number of references to it: from descriptors, links,
- * maps, and what it is attached to. Return: 0 or -errno.
+ * bpfprog_holders_read - call @found for each program. Return: 0 or -errno.
  */
 int bpfprog_holders_read(int holders_fd, void (*found)(void *ctx, const struct bpfprog_held *held),
 			 void *ctx);

@@ -733,7 +733,7 @@ static void set_flags(struct value *out, const struct proto_table *table,
 	size_t len = 0;
 
 	out->number = left;
-	for (uint32_t i = 0; en && i < en->cnt; i++) {
+	for (uint32_t i = 0; en && left && i < en->cnt && i < 64; i++) { /* bits of a word */
 		const struct enumerator *bits = &en->enumerators[i];
 
 		if (!bits->value || (left & bits->value) != bits->value ||

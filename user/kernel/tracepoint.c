@@ -724,7 +724,8 @@ int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_cas
 		      struct proto_table *types)
 {
 	const struct btf_type *proto = proto_of_point(kb, tp);
-	const char *fields = pointfields_of(tp->name);
+	/* without casts, as in modules, a load from an argument that is NULL would be fatal since 6.2 */
+	const char *fields = has_casts && tp->module ? NULL : pointfields_of(tp->name);
 	/* casts are to types of vmlinux */
 	struct resolver rs = { .tp = tp,
 			       .btf = tp->btf,

@@ -14,8 +14,8 @@ struct bpf_insn;
 
 /*
  * The tracepoints of the kernel and its modules, without tracefs: their names and arguments are in BTF. BTF has neither the system of a
- * tracepoint (skb of skb:kfree_skb) nor the way in which it computes its fields from its arguments, so this module has
- * tables of both. A tracepoint that is not in the tables has no system, and its arguments are its fields.
+ * tracepoint (skb of skb:kfree_skb) nor the way in which it computes its fields from its arguments, so there are
+ * tables of both: of systems in tracepoint.c, of fields in pointfields.h. A tracepoint that is not in the tables has no system, and its arguments are its fields.
  */
 
 #define TRACEPOINT_STEP_MAX 4
@@ -118,8 +118,8 @@ int tracepoint_fields(struct tracepoint *tp, const struct kbtf *kb, bool has_cas
 		      struct proto_table *types);
 
 /*
- * tracepoint_named - make @type, a number, one whose values have the names of a list by which tracepoints show them: "state"
- * (of a socket), "family", "ipproto", "nud". Return: 0 or -ENOMEM.
+ * tracepoint_named - make @type, a number, one whose values have the names of a list of pointfields.h: PROTO_ENUM, or PROTO_FLAGS
+ * if it is one of bits. A list that is unknown leaves @type as it is. Return: 0 or -ENOMEM.
  */
 int tracepoint_named(struct proto_table *types, const char *list, struct proto_type *type);
 
