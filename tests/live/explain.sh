@@ -170,7 +170,8 @@ test_preempted()
 	explain_client --slower-than 45ms
 	expect_first 'asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from .*; server-[0-9]+ meanwhile .*'
 	expect_line 'server-[0-9]+ meanwhile (.* )?ran [3-9][0-9] %' first
-	expect_no_line 'not known' first
+	# of one call of three or four it may be that too many others came between
+	expect_no_line "(what else is not known [5-9][0-9] %|did meanwhile is not known)" first
 }
 
 test_kept()
