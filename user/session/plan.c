@@ -387,25 +387,7 @@ static int check_denied(const struct tracepoint_list *list)
 	return 0;
 }
 
-/* Add to @globs what is wished for and this kernel has. */
-static int add_wished(struct str_list *globs, const struct opts *opts, const struct facts *facts)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < opts->wished_events.cnt && !err; i++) {
-		const struct str_list wish = { .items = &opts->wished_events.items[i], .cnt = 1 };
-		struct tracepoint_list found = { 0 };
-		const char *missed = NULL;
-
-		err = tracepoint_find(&found, facts->kbtf, &wish, &missed);
-		if (!err && !missed && str_list_add(globs, wish.items[0]))
-			err = -ENOMEM;
-		tracepoint_list_release(&found);
-	}
-	return err;
-}
-
-/* Find the tracepoints of -e, and those that are wished for. */
+/* Find the tracepoints of -e, and those that are wished for, of which this kernel may lack some. */
 static int find_points(struct tracepoint_list *out, const struct opts *opts,
 		       const struct facts *facts, const char **missed)
 {
@@ -414,11 +396,14 @@ static int find_points(struct tracepoint_list *out, const struct opts *opts,
 
 	for (size_t i = 0; i < opts->events.cnt && !err; i++)
 		err = str_list_add(&globs, opts->events.items[i]) ? -ENOMEM : 0;
-	if (!err)
-		err = add_wished(&globs, opts, facts);
+	for (size_t i = 0; i < opts->wished_events.cnt && !err; i++)
+		err = str_list_add(&globs, opts->wished_events.items[i]) ? -ENOMEM : 0;
 	if (!err)
 		err = tracepoint_find(out, facts->kbtf, &globs, missed);
 	str_list_release(&globs);
+	/* those of -e come first */
+	for (size_t i = 0; i < opts->wished_events.cnt; i++)
+		*missed = *missed == opts->wished_events.items[i] ? NULL : *missed;
 	return err;
 }
 
