@@ -168,19 +168,24 @@ int recorder_open(struct recorder *rec, const struct recorder_config *config)
 	return err;
 }
 
+/* What is in the file begins at @begin_ns (0: not known), which may be earlier than now. */
+static void begin_at(struct recfile_host *host, uint64_t begin_ns)
+{
+	if (!begin_ns || begin_ns >= host->start_mono_ns)
+		return;
+	host->start_real_ns -= host->start_mono_ns - begin_ns;
+	host->start_mono_ns = begin_ns;
+}
+
 int recorder_begin(struct recorder *rec)
 {
-	const uint64_t begin_ns = rec->config.made->begin_mono_ns;
 	struct recfile_host host;
 	int err = 0;
 
 	/* attaching may have taken long since the file was opened, so the start time is taken again */
 	if (!rec->config.keep) {
 		recorder_read_host(rec, &host);
-		if (begin_ns && begin_ns < host.start_mono_ns) {
-			host.start_real_ns -= host.start_mono_ns - begin_ns;
-			host.start_mono_ns = begin_ns;
-		}
+		begin_at(&host, rec->config.made->begin_mono_ns);
 		err = recfile_writer_host(rec->writer, &host);
 	}
 	if (!err)
@@ -198,10 +203,7 @@ static void untell(struct recorder *rec, struct recfile_host *host)
 		userstacks_forget_given(rec->config.details->ustacks);
 	recorder_read_host(rec, host);
 	/* events that come later may be older than now */
-	if (rec->last_ns && rec->last_ns < host->start_mono_ns) {
-		host->start_real_ns -= host->start_mono_ns - rec->last_ns;
-		host->start_mono_ns = rec->last_ns;
-	}
+	begin_at(host, rec->last_ns);
 }
 
 /* With keep: begin another file, with everything it needs. Return: 0 or -errno. */
