@@ -16,13 +16,12 @@ bool filewords_is_plain(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
 }
 
-/* The hint: "netfgraph BEFORE FILE REST". */
-static void hint_file(const char *before, const char *path, const char *rest)
+void filewords_hint(const char *before, const char *word, const char *rest)
 {
 	struct strbuf hint = { 0 };
 
-	strbuf_printf(&hint, "netfgraph %s ", before);
-	strbuf_shell(&hint, path);
+	strbuf_str(&hint, before);
+	strbuf_shell(&hint, word);
 	log_hint("%s%s", strbuf_cstr(&hint), rest);
 	strbuf_release(&hint);
 }
@@ -36,9 +35,10 @@ static int refuse_as_func(const struct opts *opts, const char *word)
 		return 0;
 	log_error("'%s' is a file, and %s takes functions", word, is_list ? "list" : "latency");
 	if (is_list)
-		hint_file("profile --input", word, " lists the functions of a recording");
+		filewords_hint("netfgraph profile --input ", word,
+			       " lists the functions of a recording");
 	else
-		hint_file("latency --input", word, " FUNC... reads it");
+		filewords_hint("netfgraph latency --input ", word, " FUNC... reads it");
 	return VERDICT_USAGE;
 }
 
@@ -47,7 +47,9 @@ static int refuse_as_command(const struct opts *opts, const char *word)
 	if (!filewords_is_plain(word) || (!recfile_is_known(word) && !report_dat_knows(word)))
 		return 0;
 	log_error("'%s' is a recording, and no COMMAND", word);
-	hint_file(opts->verb == VERB_PROFILE ? "profile --input" : "report", word, " reads it");
+	filewords_hint(opts->verb == VERB_PROFILE ? "netfgraph profile --input "
+						  : "netfgraph report ",
+		       word, " reads it");
 	return VERDICT_USAGE;
 }
 

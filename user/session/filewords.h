@@ -7,6 +7,9 @@
 
 /* Files on a command line that takes something else there. */
 
+/* filewords_hint - the hint: @word, as a shell takes it, between @before and @rest. */
+void filewords_hint(const char *before, const char *word, const char *rest);
+
 /* filewords_is_plain - whether @path is a file without execute permission, which is most likely input. */
 bool filewords_is_plain(const char *path);
 

@@ -90,17 +90,6 @@ static bool is_option(const char *word)
 	return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
 }
 
-/* The hint: a word of the user, as a shell takes it, between @before and @rest. */
-static void hint_word(const char *before, const char *word, const char *rest)
-{
-	struct strbuf hint = { 0 };
-
-	strbuf_str(&hint, before);
-	strbuf_shell(&hint, word);
-	log_hint("%s%s", strbuf_cstr(&hint), rest);
-	strbuf_release(&hint);
-}
-
 /*
  * If the expression of --packet was not quoted, its second word became the command: say so. Return: whether it was
  * said.
@@ -116,7 +105,7 @@ static bool hint_quotes(const struct opts *opts)
 		return false;
 	for (word--; *word && !is_option(*word); word++)
 		strbuf_printf(&text, "%s%s", text.len ? " " : "", *word);
-	hint_word("the expression needs quotes: --packet ", strbuf_cstr(&text), "");
+	filewords_hint("the expression needs quotes: --packet ", strbuf_cstr(&text), "");
 	strbuf_release(&text);
 	return true;
 }
@@ -135,12 +124,13 @@ static void hint_command(const struct opts *opts)
 	const bool is_verb = opts_verb_of(word) != VERB_TRACE;
 
 	if (filewords_is_plain(word))
-		hint_word(opts->verb == VERB_PROFILE ? "netfgraph profile --input "
-						     : "netfgraph report ",
-			  word, " reads a recording or a text");
+		filewords_hint(opts->verb == VERB_PROFILE ? "netfgraph profile --input "
+							  : "netfgraph report ",
+			       word, " reads a recording or a text");
 	else if ((opts->has_callers && !opts->callers_of) ||
 		 (opts->has_callees && !opts->callees_of))
-		hint_word("--callers and --callees take a GLOB after '=': --callers=", word, "");
+		filewords_hint("--callers and --callees take a GLOB after '=': --callers=", word,
+			       "");
 	else if (foreign)
 		log_hint("%s", foreign);
 	else if (hint_quotes(opts))
