@@ -112,7 +112,7 @@ struct {
 } cpu_runs SEC(".maps");
 
 /*
- * How many tasks inside traced calls wait for a CPU, and wakers that were preempted or woken. While none does, nobody needs to know who has one.
+ * How many tasks wait for a CPU: those inside traced calls, and wakers that were preempted or woken. While none does, nobody needs to know who has one.
  * When a wait begins, the run that is under way has an earlier beginning than it had, which is cut off; all later runs are seen from their
  * beginning. A waker that drops out of its map while it waits stays counted until the trace ends: switches cost more then.
  */

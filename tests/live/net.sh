@@ -12,10 +12,8 @@ json_value='function of(key, rest) {
 }
 '
 
-# What an earlier trace has not detached yet still costs the calls of the next one.
-
 # measured WORKLOAD FUNC OPTION...: the first quartiles of what FUNC took: gross, net, error. Where half of the calls take another
-# path, a median may be of either.
+# path, a median may be of either. What an earlier trace has not detached yet still costs the calls of the next one, so each waits for that.
 measured()
 {
 	work=$1
