@@ -10,7 +10,6 @@
 #include "base/arch.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "kernel/attachmode.h"
 
 /* Attaching cannot be held up any longer than this, which is not worth a message. */
 #define SHORT_NS 500000000ull
@@ -48,7 +47,7 @@ void detaching_begin(struct detaching *own, const char *path, uint64_t left_ns)
 		       : -1;
 	own->slot = 0;
 	while (own->fd >= 0 && !slot_lock(own->fd, F_OFD_SETLK, &type, own->slot)) {
-		if (++own->slot == DETACHING_MAX)
+		if (++own->slot == ATTACH_OTHERS_MAX)
 			detaching_end(own);
 	}
 	detaching_note(own, left_ns);
@@ -76,7 +75,7 @@ struct detaching_others detaching_others(const char *path, const struct detachin
 	struct detaching_others others = { 0 };
 	bool is_known = true;
 
-	for (unsigned int slot = 0; fd >= 0 && slot < DETACHING_MAX; slot++) {
+	for (unsigned int slot = 0; fd >= 0 && slot < ATTACH_OTHERS_MAX; slot++) {
 		uint64_t left_ns = 0;
 
 		if (!is_locked(fd, slot))

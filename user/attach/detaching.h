@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct attach_shares;
+#include "kernel/attachmode.h"
 
 /*
  * Which processes of this host detach, and for how long: each locks a part of this file, and keeps there how much time is
@@ -31,14 +31,11 @@ void detaching_note(const struct detaching *own, uint64_t left_ns);
 /* detaching_end - close this process's descriptor. */
 void detaching_end(struct detaching *own);
 
-/* As many may detach at once and be seen. */
-#define DETACHING_MAX 64
-
 /* The other processes that detach. */
 struct detaching_others {
 	size_t cnt;
-	uint64_t each_ns[DETACHING_MAX]; /* what is left to each of them; 0: unknown */
-	uint64_t left_ns;                /* of all together; 0: unknown */
+	uint64_t each_ns[ATTACH_OTHERS_MAX]; /* what is left to each of them; 0: unknown */
+	uint64_t left_ns;                    /* of all together; 0: unknown */
 };
 
 /*

@@ -131,7 +131,10 @@ struct attach_bill {
 struct attach_bill attach_bill_of(const struct attach_shares *shares, const struct arch *arch,
 				  const unsigned int version[2]);
 
-/* Others that detach: what each of them would take by itself, in ns; 0: unknown. */
+/* As many may detach at once and be seen. */
+#define ATTACH_OTHERS_MAX 64
+
+/* Others that detach: what each of them would take by itself, in ns; 0: unknown. At most ATTACH_OTHERS_MAX. */
 struct attach_others {
 	const uint64_t *left_ns;
 	size_t cnt;

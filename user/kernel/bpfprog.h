@@ -74,8 +74,9 @@ const char *bpfprog_result(enum kbtf_owner owner, size_t i, int *value);
 
 struct bpfprog_held {
 	uint32_t prog_id;
-	uint32_t attach_type; /* enum bpf_attach_type, as it was loaded; 0: the first, or not given */
-	uint64_t ref_cnt;     /* from descriptors, links, maps, and what it is attached to */
+	uint32_t
+		attach_type; /* enum bpf_attach_type, as it was loaded; 0: the first, or not given */
+	uint64_t ref_cnt;    /* from descriptors, links, maps, and what it is attached to */
 };
 
 /*

@@ -18,9 +18,6 @@
 #define POINT_ATTACH_US 20000
 #define POINT_BYTES     8192
 
-/* Of more others that detach nothing is said. */
-#define LIST_OTHERS_MAX 64
-
 /* Of all that runs until the programs of sleeps are loaded, at most: 6.2 on 7.2, 7.5 on 5.10. */
 #define SLEEPS_GIGA_INSNS 8
 
@@ -320,8 +317,8 @@ static void find_near(struct list_cost *cost, const struct list_config *config)
 static struct attach_beside beside_of(const struct list_plan *plan,
 				      const struct attach_shares *shares, uint64_t before_us)
 {
-	uint64_t left_ns[LIST_OTHERS_MAX];
-	const size_t cnt = plan->others.cnt < LIST_OTHERS_MAX ? plan->others.cnt : LIST_OTHERS_MAX;
+	uint64_t left_ns[ATTACH_OTHERS_MAX];
+	const size_t cnt = plan->others.cnt;
 	const struct attach_others others = { left_ns, cnt };
 	struct attach_beside beside;
 
