@@ -332,6 +332,7 @@ test_without_text()
 
 test_plan()
 {
+	wait_for 120 is_quiet # it speaks of traces that still detach
 	netfgraph list --plan -G __sys_sendto >out || fail "status $?"
 	cat out | tee /out/plan.txt
 	expect_line '^functions +[0-9]+, [0-9]+ of them in modules$' out

@@ -19,6 +19,7 @@ TABLES = [
     ("select/reach.c", "entry_callers[]"),
     ("select/reach.c", "*names ="),
     ("select/presets.c", "netfilter_entries[]"),
+    ("kernel/pointfields.c", "point_texts[]"),
     ("kernel/sleep.c", "skipped[]"),
     ("kernel/tracepoint.c", "tracepoint_systems[]"),
     ("format/calltree.c", "hardirqs[]"),
@@ -27,6 +28,9 @@ TABLES = [
     ("format/likely.c", "#define OPENS"),
     ("format/stagefunc.c", "funcs[]"),
 ]
+
+# Of these only the first string of an entry is a name, and it may be one of a tracepoint.
+FIRST_OF_ENTRY = {"point_texts[]"}
 
 # Of drivers and protocols that Debian's kernels for virtual machines do not have.
 DRIVERS = """
@@ -96,7 +100,10 @@ def main():
             failed += 1
             continue
         text = text[text.index(table):]
-        names = set(words_of(text[:re.search(r'^\t?\};$|^\t.*";$', text, re.MULTILINE).end()]))
+        text = text[:re.search(r'^\t?\};$|^\t.*";$', text, re.MULTILINE).end()]
+        if table in FIRST_OF_ENTRY:
+            text = "\n".join(re.findall(r'^\t\{ ("[^"]*"),', text, re.MULTILINE))
+        names = set(words_of(text))
         missing = [name for name in sorted(names)
                    if not exists(name, known, ordered) and not is_any(name, DRIVERS + ELSEWHERE + BETWEEN + (INLINED if table in ("denied[]", "past_end_funcs[]") else []))]
         if missing or not names:
