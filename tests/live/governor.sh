@@ -310,30 +310,52 @@ test_others()
 	esac
 }
 
-# Where the limit is far away nothing is counted as much more than it is: within a fifth of what the throughput says.
+# others_round: what others pay, by their throughput, what of it was estimated, and what was to be expected.
+others_round()
+{
+	rate 4 untraced
+	netfgraph --wait-detach -o estimate.txt -p "$sleeper" --max-overhead 99 -v 2>estimate.err &
+	tracer=$!
+	stray="$stray $tracer"
+	wait_armed estimate.txt
+	rate 40 estimate
+	finish estimate
+	untraced=$(most untraced)
+	traced=$(most estimate)
+	true_permille=$((1000 - traced * 1000 / untraced))
+	permille=$(sed -n 's/.*calls not traced cost up to \([0-9]*\)\.\([0-9]\) % of a CPU.*/\1\2/p' estimate.err)
+	kept=$(netfgraph list --plan -p "$sleeper" 2>/dev/null | sed -n 's/^others *keep about \([0-9]*\) % .*/\1/p')
+	[ -n "$permille" ] && [ -n "$kept" ] || fail "no estimate or no forecast: '$permille' '$kept'"
+	forecast=$((1000 - 10 * kept))
+	echo "$(uname -r): others pay $true_permille per mille, estimated $permille, forecast $forecast" | tee -a /out/governor.txt
+}
+
+# most NAME: the largest number of datagrams in 100 ms: what is the least disturbed by the emulator's host
+most()
+{
+	sort -n "$1.rate" | tail -n 1
+}
+
+# is_near A B PERMILLE
+is_near()
+{
+	[ $(($1 - $2)) -le "$3" ] && [ $(($2 - $1)) -le "$3" ]
+}
+
+# Where the limit is far away nothing is counted as much more than it is: within a fifth of what the throughput says. Some
+# milliseconds of each second are looked at; those in which the emulator's host had no time for the guest say nothing.
 test_others_are_estimated()
 {
 	sleep 1000 &
 	sleeper=$!
 	stray="$stray $sleeper"
-	rate 4 untraced
-	untraced=$(mean untraced 2 4)
-	netfgraph --wait-detach -o estimate.txt -p $sleeper --max-overhead 99 -v 2>estimate.err &
-	tracer=$!
-	stray="$stray $tracer"
-	wait_armed estimate.txt
-	rate 25 estimate
-	finish estimate
-	true_permille=$((1000 - $(mean estimate 3 25) * 1000 / untraced))
-	permille=$(sed -n 's/.*calls not traced cost up to \([0-9]*\)\.\([0-9]\) % of a CPU.*/\1\2/p' estimate.err)
-	echo "$(uname -r): others pay $true_permille per mille, estimated ${permille:-nothing}" | tee -a /out/governor.txt
-	[ "${permille:-0}" -ge $((true_permille * 8 / 10)) ] && [ "${permille:-0}" -le $((true_permille * 12 / 10)) ] ||
-		fail "others pay $true_permille per mille, estimated: $permille"
-	# and what was to be expected
-	forecast=$((1000 - 10 * $(netfgraph list --plan -p $sleeper 2>/dev/null | sed -n 's/^others *keep about \([0-9]*\) % .*/\1/p')))
-	echo "$(uname -r): forecast $forecast per mille" | tee -a /out/governor.txt
-	[ $forecast -ge $((true_permille - 100)) ] && [ $forecast -le $((true_permille + 100)) ] ||
-		fail "others pay $true_permille per mille, forecast: $forecast"
+	true_permille='' permille='' forecast=''
+	for round in 1 2 3 4; do
+		again "$round" "others pay $true_permille per mille, estimated: $permille, forecast: $forecast"
+		others_round
+		! is_near "$permille" "$true_permille" $((true_permille / 5)) || ! is_near "$forecast" "$true_permille" 100 || return 0
+	done
+	fail "others pay $true_permille per mille, estimated: $permille, forecast: $forecast"
 }
 
 # price_of NAME: picoseconds and nanoseconds that the trace's start measured: an instruction, a call that is not traced, an
