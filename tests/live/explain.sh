@@ -51,8 +51,18 @@ test_server()
 }
 
 # did HOW WORDS KEY: what made the server late comes first, in these words, and took as long as the server says. KEY is in JSON
-# before the time.
+# before the time. Where the emulator's host stops the guest meanwhile the two do not agree: then it is done again.
 did()
+{
+	for round in 1 2 3; do
+		did_once "$@"
+		[ "$did_ms" -ge "$least_ms" ] && [ "$did_ms" -le "$most_ms" ] && return
+		again $((round + 1)) "$1: $did_ms ms in $slow slow calls, and the server was late by $late_ms ms in five"
+	done
+	fail "$1: $did_ms ms in $slow slow calls, and the server was late by $late_ms ms in five"
+}
+
+did_once()
 {
 	HOW=$1 expect 0 record netfgraph record -G __sys_recvfrom --callee-depth 1 --graph-opts sleep -o rec -- workload uneven 100 >said 2>err
 	cat said err
@@ -70,8 +80,6 @@ did()
 	made=$((slow < 5 ? slow : 5))
 	least_ms=$((late_ms * made * 17 / 100)) # 85 % of what it was late in them
 	most_ms=$((late_ms * 115 / 100 + (slow - made) * 60)) # a busy host may make others slow
-	[ "$did_ms" -ge "$least_ms" ] && [ "$did_ms" -le "$most_ms" ] ||
-		fail "$1: $did_ms ms in $slow slow calls, and the server was late by $late_ms ms in five"
 }
 
 test_asleep()
@@ -308,11 +316,16 @@ resent()
 test_flood()
 {
 	cpus=$(cat /sys/class/net/lo/queues/rx-0/rps_cpus)
+	: >out
 	echo 1 >/sys/class/net/lo/queues/rx-0/rps_cpus
-	HOW=long expect 0 flood taskset 2 netfgraph explain -G __sys_sendmmsg -o out -- \
-		sh -c 'taskset 2 workload blast 1000 >/dev/null & taskset 1 workload uneven 1000; kill $!' 2>err
+	for round in 1 2 3; do # what the emulator's host takes of a CPU's time is in running
+		again $round "first was: $(sed -n '/ %  /{p;q}' out)"
+		HOW=long expect 0 flood taskset 2 netfgraph explain -G __sys_sendmmsg -o out -- \
+			sh -c 'taskset 2 workload blast 1000 >/dev/null & taskset 1 workload uneven 1000; kill $!' 2>err
+		cat err out
+		sed -n '/ %  /{p;q}' out | grep -qE 'in interrupts: |preempted by ' && break
+	done
 	echo "$cpus" >/sys/class/net/lo/queues/rx-0/rps_cpus
-	cat err out
 	expect_first '(in interrupts: [a-z_]+|preempted by [^;]*ksoftirqd/0)'
 }
 

@@ -212,6 +212,41 @@ test_summed()
 	expect_count 5 . out
 }
 
+# stage NAME KEY: of this stage in the file "table"
+stage()
+{
+	awk -v key="\"stage\":\"$1\",\"packets\":100," -v value_key="\"$2\":" 'index($0, key) {
+		print substr($0, index($0, value_key) + length(value_key)) + 0
+		exit
+	}' table
+}
+
+# The stages of a packet take as long with a thousand functions as with the usual ones, but for what tracing adds.
+test_stages()
+{
+	expect 0 usual netfgraph latency --by stage --wait-detach --format json -o table -- workload udp 100 >said 2>err
+	for name in socket qdisc driver softirq protocol wake-up total; do
+		echo "$name: $(stage $name p50_ns) gross, $(stage $name net_p50_ns) net, +-$(stage $name net_error_ns)"
+		[ "$(stage $name net_p50_ns)" -gt 0 ] || fail "$name: no net time"
+		[ "$(stage $name net_p50_ns)" -lt "$(stage $name p50_ns)" ] || fail "$name: the net time is not less"
+	done
+	usual_ns=$(stage protocol net_p50_ns) usual_gross_ns=$(stage protocol p50_ns)
+	expect 0 many netfgraph latency --by stage --wait-detach --format json -T '+ip_*' -T '+udp_*' -T '+__udp_*' -T '+sock_*' -T '+skb_*' \
+		--max-funcs 5000 -o table -- workload udp 100 >said 2>err
+	many_ns=$(stage protocol net_p50_ns) many_gross_ns=$(stage protocol p50_ns) error_ns=$(stage protocol net_error_ns)
+	echo "protocol: $usual_ns of $usual_gross_ns ns, with many functions $many_ns of $many_gross_ns, +-$error_ns"
+	# what tracing added is taken off but for a tenth
+	[ $(((many_ns - usual_ns) * 10)) -le $((many_gross_ns - usual_gross_ns + 10 * error_ns)) ] || fail "$many_ns ns with many functions"
+	[ $(((usual_ns - many_ns) * 10)) -le $((many_gross_ns - usual_gross_ns + 10 * error_ns)) ] || fail "$many_ns ns with many functions"
+	expect 0 text netfgraph latency --by stage --wait-detach -o table -- workload udp 100 >said 2>err
+	cat table
+	expect_line '^ +PACKETS +P50 us +P90 us +P99 us +MAX us +NET P50 us  STAGE$' table
+	expect_line '^ +100 .* [0-9.]+\+-[0-9.]+  total$' table
+	expect 0 record netfgraph record --preset stages --graph-opts args -o rec -- workload udp 100 >said 2>err
+	expect 0 file netfgraph latency --by stage --input rec -o table 2>err
+	expect_line '^ +100 .* [0-9.]+\+-[0-9.]+  total$' table
+}
+
 # A recording that does not say what calls cost has none, nor has what was left out of one.
 test_refused()
 {
@@ -223,4 +258,4 @@ test_refused()
 	expect_line 'calls left out would be taken for time' err
 }
 
-run_tests tcp udp summed nothing_of_it_is_traced text tables -- refused
+run_tests tcp udp summed nothing_of_it_is_traced text tables -- stages refused

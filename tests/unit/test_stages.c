@@ -1,6 +1,7 @@
 /* Packets followed through the stages of the stack, from calls with arguments. */
 #include <string.h>
 
+#include "format/stagecost.h"
 #include "format/stagefunc.h"
 #include "format/stages.h"
 #include "format/text_parse.h"
@@ -804,11 +805,12 @@ TEST(the_table_says_what_it_counts)
 	CHECK(strstr(out.ptr,
 		     "{\"table\":\"stages\",\"schema\":1,\"host\":\"a\",\"stage\":\"qdisc\","
 		     "\"packets\":1,\"p50_ns\":50000000,"));
-	CHECK(strstr(out.ptr,
-		     "\"stage\":\"qdisc\",\"packets\":1,\"p50_ns\":null,\"p90_ns\":null,"
-		     "\"p99_ns\":null,\"max_ns\":null,\"first_seen\":null,\"last_seen\":\"open\","
-		     "\"not_told_apart\":null,\"parts\":null}\n"));
-	CHECK(strstr(out.ptr, "\"not_told_apart\":null,\"parts\":0}\n"));
+	CHECK(strstr(
+		out.ptr,
+		"\"stage\":\"qdisc\",\"packets\":1,\"p50_ns\":null,\"p90_ns\":null,"
+		"\"p99_ns\":null,\"max_ns\":null,\"first_seen\":null,\"last_seen\":\"open\","
+		"\"not_told_apart\":null,\"parts\":null,\"net_p50_ns\":null,\"net_p99_ns\":null,\"net_error_ns\":null}\n"));
+	CHECK(strstr(out.ptr, "\"not_told_apart\":null,\"parts\":0,\"net_p50_ns\":null"));
 	strbuf_release(&out);
 }
 
@@ -840,7 +842,8 @@ TEST(the_table_says_how_many_packets_are_parts)
 	CHECK(strstr(strbuf_cstr(&out), "\n         1  cut or copied, and freed: "));
 	strbuf_reset(&out);
 	CHECK(!stages_put(sums, &(struct tablew){ .out = &out, .form = TABLE_CSV }));
-	CHECK(strstr(strbuf_cstr(&out), ",last_seen,not_told_apart,parts\n"));
+	CHECK(strstr(strbuf_cstr(&out),
+		     ",last_seen,not_told_apart,parts,net_p50_ns,net_p99_ns,net_error_ns\n"));
 	CHECK(!strstr(strbuf_cstr(&out), "PARTS"));
 	strbuf_release(&out);
 }
@@ -884,4 +887,106 @@ TEST(what_is_no_answer)
 	feed(&request[5], 4, 100000);
 	end();
 	check_sums("");
+}
+
+/* "socket 14600+-11 ...": the net times in ns of the stages that have any, then the total's, and the mean error. */
+static void check_net(const char *want)
+{
+	char got[256] = "";
+
+	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
+		const struct stages_net *net = stages_net_times(sums, i);
+		const size_t len = strlen(got);
+		const char *name;
+
+		stages_times(sums, i, &name);
+		if (net && net->hist.cnt)
+			snprintf(got + len, sizeof(got) - len, "%s%s %llu+-%llu", len ? " " : "",
+				 name, (unsigned long long)net->hist.sum,
+				 (unsigned long long)stages_net_error_ns(net));
+	}
+	CHECK_STR(got, want);
+}
+
+static const struct netcost call_cost = { .inner_ns = 150, .outer_ns = 250, .error_ns = 10 };
+
+/* Each event of the task that ends a stage is taken off as half a call: none of the task that queued the packet, or woke the reader. */
+TEST(net_times_have_no_cost_of_tracing)
+{
+	begin();
+	stages_set_cost(st, &call_cost);
+	FEED(datagram, 0);
+	end();
+	check_sums(
+		"socket 1*15 qdisc 1*50000 driver 1*7 softirq 1*8 protocol 1*7 wake-up 1*9900 total 1*59937");
+	check_net("socket 14600+-61 qdisc 49999800+-61 driver 6600+-61 softirq 7200+-71 "
+		  "protocol 6600+-61 wake-up 9899200+-71 total 59934000+-381");
+	CHECK(stages_have_net(sums));
+}
+
+TEST(without_a_cost_there_are_no_net_times)
+{
+	static const struct netcost unknown = { 0 };
+
+	begin();
+	stages_set_cost(st, NULL);
+	stages_set_cost(st, &unknown);
+	FEED(datagram, 0);
+	end();
+	check_net("");
+	CHECK(!stages_have_net(sums));
+}
+
+/* An application's time begins with a call's end and ends with another's begin. */
+TEST(an_application_has_a_net_time)
+{
+	begin();
+	stages_set_cost(st, &call_cost);
+	FEED(request, 0);
+	end();
+	check_sums("application 1*50000");
+	check_net("application 49999400+-71");
+}
+
+/* Of a task with more events than are kept, a time that goes further back is not known, and others are. */
+TEST(events_that_are_not_kept_any_more)
+{
+	static const struct step sent[] = {
+		E(1, 0, 100, "udp_sendmsg", "sk=0xa, msg=0x1, len=1"),
+		E(1, 1, 110, "ip_send_skb", "net=0x5, skb=0x77"),
+	};
+	static const struct step between[] = { L(1, 2, 120, 1, "nf_hook", "") };
+	static const struct step queued[] = {
+		L(1, 2, 20000, 1, "__dev_queue_xmit", "skb=0x77, sb_dev=0x0"),
+		E(1, 2, 20010, "dev_hard_start_xmit", "first=0x77, dev=0x9"),
+	};
+
+	begin();
+	stages_set_cost(st, &call_cost);
+	FEED(sent, 0);
+	for (uint64_t i = 0; i < 1100; i++)
+		FEED(between, i * 2);
+	FEED(queued, 0);
+	end();
+	CHECK(sums->stages[STAGE_SOCKET].cnt == 1 && !sums->net_stages[STAGE_SOCKET].hist.cnt);
+	CHECK(sums->net_stages[STAGE_QDISC].hist.cnt == 1);
+	CHECK(sums->net_stages[STAGE_QDISC].hist.sum == 10000 - 2 * 200);
+}
+
+/* Tasks that have each other's place: what was before that is not known. */
+TEST(more_tasks_than_are_kept)
+{
+	struct stagecost cost = { .cost = call_cost };
+	struct stretch stretch;
+
+	for (uint32_t track = 1; track <= 5000; track++)
+		CHECK(!stagecost_event(&cost, track, track * 10ull));
+	for (uint32_t track = 1; track <= 5000; track += 1000)
+		CHECK(!stagecost_event(&cost, track, 100000 + track));
+	stretch = stagecost_stretch(&cost, 1, 90000, 100001);
+	CHECK(!stretch.is_unknown && stretch.event_cnt == 1 && stretch.ns == 10001);
+	CHECK(stagecost_net(&cost, &stretch).is_known);
+	stretch = stagecost_stretch(&cost, 1, 5, 100001);
+	CHECK(stretch.is_unknown && !stagecost_net(&cost, &stretch).is_known);
+	stagecost_release(&cost);
 }

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "format/calltree.h"
+#include "format/stagecost.h"
 #include "format/stagefunc.h"
 #include "format/stamps.h"
 
@@ -20,15 +21,16 @@ struct way {
 	uint64_t mark_ns; /* since when it is in @stage */
 	uint64_t
 		wake_ns; /* in WAKEUP: the previous mark, in case no reader is woken for this packet */
-	uint64_t spent_ns[STAGE_CNT];
+	struct stretch spent[STAGE_CNT];
+	struct stretch before_wake; /* in WAKEUP: what was in spent[STAGE_PROTOCOL] at wake_ns */
 	struct entry {
-		uint64_t at_ns;     /* when it came there last; 0: never */
-		uint64_t before_ns; /* the time before; 0: it was the first */
-		uint64_t spent_ns;  /* there, until then */
-		bool was_seen;      /* in @seen then */
+		uint64_t at_ns;       /* when it came there last; 0: never */
+		uint64_t before_ns;   /* the time before; 0: it was the first */
+		struct stretch spent; /* there, until then */
+		bool was_seen;        /* in @seen then */
 	} entries[STAGE_CNT];
 	uint64_t beside_ns[STAGES_BESIDE_CNT];
-	uint32_t reader_task;
+	uint32_t reader_track; /* of its task */
 	uint32_t reader_depth;
 	uint8_t beside; /* bits of those in beside_ns that are known */
 	uint8_t stage;
@@ -65,6 +67,8 @@ struct stages {
 	const struct nfg_packet *packet; /* of the row; NULL: not known */
 	uint64_t real_offset_ns;         /* stages_set_clock */
 	struct stages_sums sums;
+	struct stagecost cost;
+	uint32_t track; /* of the call's task */
 	struct way *ways;
 	size_t way_cnt;
 	size_t way_cap;
@@ -89,6 +93,19 @@ struct stages {
 static void stages_fail(struct stages *st, int err)
 {
 	st->failed |= err != 0;
+}
+
+/* Count the time in @gross, and in @net what it is without the cost of tracing, where that is known. */
+static void count_time(struct stages *st, struct hist *gross, struct stages_net *net,
+		       const struct stretch *spent)
+{
+	const struct net_time its = stagecost_net(&st->cost, spent);
+
+	stages_fail(st, hist_add(gross, spent->ns));
+	if (!its.is_known)
+		return;
+	stages_fail(st, hist_add(&net->hist, its.ns));
+	net->error_sum_ns += its.error_ns;
 }
 
 /* What frees a packet is in many traces that have nothing else of a stage. */
@@ -193,8 +210,12 @@ static void conn_send(struct stages *st, const struct call *call, bool is_answer
 
 	if (!conn)
 		return;
-	if (is_answer && conn->read_ns && call->begin_ns >= conn->read_ns)
-		stages_fail(st, hist_add(&st->sums.application, call->begin_ns - conn->read_ns));
+	if (is_answer && conn->read_ns && call->begin_ns >= conn->read_ns) {
+		const struct stretch spent =
+			stagecost_stretch(&st->cost, st->track, conn->read_ns, call->begin_ns);
+
+		count_time(st, &st->sums.application, &st->sums.net_application, &spent);
+	}
 	conn->read_ns = 0;
 }
 
@@ -251,6 +272,17 @@ static bool end_may_be_other(enum stages_end end)
 	return end == STAGES_FREED || end == STAGES_UNSEEN || end == STAGES_OPEN;
 }
 
+/* The stages' cost is the way's; also of those whose times cannot be separated. */
+static struct stretch total_of(const struct way *way)
+{
+	struct stretch total = { 0 };
+
+	for (int i = 0; i < STAGE_CNT; i++)
+		stretch_add(&total, &way->spent[i]);
+	total.ns = way->mark_ns - way->begin_ns;
+	return total;
+}
+
 static void stages_settle(struct stages *st, struct way *way, enum stages_end end)
 {
 	const uint8_t known = way->seen & (uint8_t)~way->mixed;
@@ -273,7 +305,7 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	for (int i = 0; i < STAGE_CNT; i++) {
 		if (!(known & BIT(i)))
 			continue;
-		stages_fail(st, hist_add(&st->sums.stages[i], way->spent_ns[i]));
+		count_time(st, &st->sums.stages[i], &st->sums.net_stages[i], &way->spent[i]);
 		st->sums.part_cnts[i] += is_part;
 	}
 	for (int i = 0; i < STAGES_BESIDE_CNT; i++) {
@@ -282,7 +314,9 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	}
 	st->sums.card_off_cnt += way->is_card_off;
 	if ((end == STAGES_READ || end == STAGES_LEFT) && way->has_start) {
-		stages_fail(st, hist_add(&st->sums.total, way->mark_ns - way->begin_ns));
+		const struct stretch total = total_of(way);
+
+		count_time(st, &st->sums.total, &st->sums.net_total, &total);
 		st->sums.part_cnts[STAGE_CNT] += is_part;
 	}
 }
@@ -322,26 +356,29 @@ static void stages_mix(struct way *way, enum stage next)
 	way->mixed_cnts[way->stage][last]++;
 }
 
-static void spend(struct way *way, enum stage stage, uint64_t now_ns)
+static void spend(const struct stages *st, struct way *way, enum stage stage, uint64_t now_ns)
 {
 	if (now_ns > way->mark_ns) {
-		way->spent_ns[stage] += now_ns - way->mark_ns;
+		const struct stretch more =
+			stagecost_stretch(&st->cost, st->track, way->mark_ns, now_ns);
+
+		stretch_add(&way->spent[stage], &more);
 		way->mark_ns = now_ns;
 	}
 	way->seen |= BIT(stage);
 }
 
-static void enter(struct way *way, enum stage next, uint64_t now_ns)
+static void enter(const struct stages *st, struct way *way, enum stage next, uint64_t now_ns)
 {
 	if (!stages_follows(way->stage, next))
 		stages_mix(way, next);
-	spend(way, way->stage, now_ns);
+	spend(st, way, way->stage, now_ns);
 	way->stage = (uint8_t)next;
 	way->level = 0;
 	way->entries[next] = (struct entry){
 		.at_ns = now_ns,
 		.before_ns = way->entries[next].at_ns,
-		.spent_ns = way->spent_ns[next],
+		.spent = way->spent[next],
 		.was_seen = way->seen & BIT(next),
 	};
 }
@@ -454,7 +491,7 @@ static void leave_out(struct way *way, enum stage stage)
 {
 	const struct entry *entry = &way->entries[stage];
 
-	way->spent_ns[stage] = entry->spent_ns;
+	way->spent[stage] = entry->spent;
 	if (!entry->was_seen) {
 		way->seen &= (uint8_t)~BIT(stage);
 		way->mixed &= (uint8_t)~BIT(stage);
@@ -548,7 +585,7 @@ static struct way *arrive_copy(struct stages *st, const struct calltask *task,
 	memset(copy.mixed_cnts, 0, sizeof(copy.mixed_cnts));
 	*way = copy;
 	if (way->stage != stage)
-		enter(way, stage, call->begin_ns);
+		enter(st, way, stage, call->begin_ns);
 	return way;
 }
 
@@ -588,7 +625,7 @@ static void step_queue(struct stages *st, const struct calltask *task, const str
 	if (way && (way->stage == STAGE_SOCKET || is_same(st, way, task, call))) {
 		way->is_away = false;
 		if (way->stage != STAGE_QDISC)
-			enter(way, STAGE_QDISC, call->begin_ns);
+			enter(st, way, STAGE_QDISC, call->begin_ns);
 		return;
 	}
 	if (arrive_copy(st, task, call, STAGE_QDISC))
@@ -598,7 +635,7 @@ static void step_queue(struct stages *st, const struct calltask *task, const str
 		       sender ? STAGE_SOCKET : STAGE_QDISC,
 		       sender ? sender->begin_ns : call->begin_ns);
 	if (way && sender)
-		enter(way, STAGE_QDISC, call->begin_ns);
+		enter(st, way, STAGE_QDISC, call->begin_ns);
 }
 
 static void step_drive(struct stages *st, const struct calltask *task, const struct call *call,
@@ -608,12 +645,12 @@ static void step_drive(struct stages *st, const struct calltask *task, const str
 	const bool inside = is_same(st, way, task, call);
 
 	if (way && way->is_away) { /* the driver had no room: it was queued again */
-		spend(way, STAGE_QDISC, call->begin_ns);
+		spend(st, way, STAGE_QDISC, call->begin_ns);
 		way->is_away = false;
 	} else if (way && (way->stage <= STAGE_QDISC || (inside && way->stage > STAGE_DRIVER))) {
 		way->is_local = false; /* as the device that it came from may have been */
 		take_departure(st, way, call);
-		enter(way, STAGE_DRIVER, call->begin_ns);
+		enter(st, way, STAGE_DRIVER, call->begin_ns);
 	} else if (!inside) {
 		way = arrive(st, task, call, STAGES_MIDDLE, STAGE_DRIVER);
 	}
@@ -630,10 +667,10 @@ static void step_driven(struct stages *st, const struct call *call)
 	    !call->has_return)
 		return;
 	if (way->is_local) {
-		enter(way, STAGE_SOFTIRQ, call->end_ns);
+		enter(st, way, STAGE_SOFTIRQ, call->end_ns);
 		return;
 	}
-	spend(way, STAGE_DRIVER, call->end_ns);
+	spend(st, way, STAGE_DRIVER, call->end_ns);
 	way->is_away = true;
 }
 
@@ -644,7 +681,7 @@ static void step_backlog(struct stages *st, const struct calltask *task, const s
 	if (is_same(st, way, task, call)) {
 		way->is_away = false;
 		if (way->stage != STAGE_SOFTIRQ)
-			enter(way, STAGE_SOFTIRQ, call->begin_ns);
+			enter(st, way, STAGE_SOFTIRQ, call->begin_ns);
 		return;
 	}
 	arrive(st, task, call, STAGES_RECEIVED, STAGE_SOFTIRQ);
@@ -653,7 +690,7 @@ static void step_backlog(struct stages *st, const struct calltask *task, const s
 /* The wake-up was of others, such as those that watch the device: the packet is still in the stack. */
 static void step_back(struct way *way)
 {
-	way->spent_ns[STAGE_PROTOCOL] -= way->mark_ns - way->wake_ns;
+	way->spent[STAGE_PROTOCOL] = way->before_wake;
 	way->mark_ns = way->wake_ns;
 	way->stage = STAGE_PROTOCOL;
 }
@@ -669,11 +706,11 @@ static void step_receive(struct stages *st, const struct calltask *task, const s
 		way->stage = STAGE_SOFTIRQ;
 	}
 	if (way && (way->stage == STAGE_SOFTIRQ || (inside && way->stage == STAGE_DRIVER)))
-		enter(way, STAGE_PROTOCOL, call->begin_ns);
+		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
 	else if (inside && way->stage == STAGE_WAKEUP && func->level > way->level)
 		step_back(way);
 	else if (way && has_number_of(st, way) && way->stage < STAGE_DRIVER)
-		enter(way, STAGE_PROTOCOL, call->begin_ns);
+		enter(st, way, STAGE_PROTOCOL, call->begin_ns);
 	else if (!inside && (!way || way->stage != STAGE_PROTOCOL || func->level <= way->level))
 		way = arrive(st, task, call, STAGES_RECEIVED, STAGE_PROTOCOL);
 	if (way && func->level > way->level)
@@ -715,7 +752,8 @@ static void step_wake(struct stages *st, const struct calltask *task, const stru
 		return;
 	level = way->level;
 	way->wake_ns = way->mark_ns;
-	enter(way, STAGE_WAKEUP, call->begin_ns);
+	way->before_wake = way->spent[STAGE_PROTOCOL];
+	enter(st, way, STAGE_WAKEUP, call->begin_ns);
 	way->level = level;
 }
 
@@ -734,7 +772,7 @@ static void step_copy(struct stages *st, const struct calltask *task, const stru
 		way->stage = STAGE_WAKEUP;
 	}
 	way->is_reading = true;
-	way->reader_task = task->id;
+	way->reader_track = task->track;
 	way->reader_depth = call->depth;
 	for (uint32_t i = call->depth; i-- > 0;) {
 		if (func_of(st, task->calls[i].sym)->step == STEP_READER)
@@ -753,12 +791,12 @@ static void step_read(struct stages *st, const struct calltask *task, const stru
 
 		if (way->is_done || !way->is_reading)
 			continue;
-		if (way->reader_task != task->id || way->reader_depth != call->depth) {
+		if (way->reader_track != task->track || way->reader_depth != call->depth) {
 			st->reading[kept_cnt++] = st->reading[i];
 			continue;
 		}
 		if (call->has_return)
-			spend(way, STAGE_WAKEUP, call->end_ns);
+			spend(st, way, STAGE_WAKEUP, call->end_ns);
 		stages_settle(st, way, call->has_return ? STAGES_READ : STAGES_UNSEEN);
 	}
 	st->reading_cnt = kept_cnt;
@@ -876,6 +914,8 @@ static void stages_on_begin(void *ctx, struct calltask *task, struct call *call)
 	struct stages *st = ctx;
 	const struct stagefunc *func = func_of(st, call->sym);
 
+	st->track = task->track;
+	stages_fail(st, stagecost_event(&st->cost, task->track, call->begin_ns));
 	st->sums.has_funcs |= is_of_stage(func);
 	call->user_ns = stagefunc_skb(call, func);
 	st->nr = call_packet(call);
@@ -898,6 +938,9 @@ static void stages_on_end(void *ctx, struct calltask *task, struct call *call)
 
 	if (call->is_leaf)
 		stages_on_begin(ctx, task, call);
+	st->track = task->track;
+	if (call->has_return)
+		stages_fail(st, stagecost_event(&st->cost, task->track, call->end_ns));
 	if (call->user_ns && is_driver(st, task, call, func))
 		step_driven(st, call);
 	if (st->reading_cnt && (func->step == STEP_READER || func->step == STEP_COPY))
@@ -935,12 +978,23 @@ void stages_set_clock(struct stages *st, uint64_t real_offset_ns)
 	st->real_offset_ns = real_offset_ns;
 }
 
+void stages_set_cost(struct stages *st, const struct netcost *cost)
+{
+	if (netcost_is_known(cost))
+		st->cost.cost = *cost;
+}
+
 void stages_free(struct stages *st)
 {
 	if (!st)
 		return;
-	for (int i = 0; i < STAGE_CNT; i++)
+	for (int i = 0; i < STAGE_CNT; i++) {
 		hist_release(&st->sums.stages[i]);
+		hist_release(&st->sums.net_stages[i].hist);
+	}
+	hist_release(&st->sums.net_total.hist);
+	hist_release(&st->sums.net_application.hist);
+	stagecost_release(&st->cost);
 	for (int i = 0; i < STAGES_BESIDE_CNT; i++)
 		hist_release(&st->sums.beside[i]);
 	hist_release(&st->sums.total);

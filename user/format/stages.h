@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "filter/pcapfilter.h"
 #include "format/profile.h"
+#include "trace/netcost.h"
 #include "trace/row.h"
 
 /*
@@ -63,6 +64,12 @@ enum stages_beside {
 	STAGES_BESIDE_CNT,
 };
 
+/* The same times without the cost of tracing, of those packets of which it is known. */
+struct stages_net {
+	struct hist hist;      /* ns */
+	uint64_t error_sum_ns; /* by how much they may be wrong */
+};
+
 struct stages_sums {
 	struct hist stages[STAGE_CNT]; /* ns */
 	struct hist total;             /* of packets with known first and last stage */
@@ -70,6 +77,9 @@ struct stages_sums {
 		part_cnts[STAGE_CNT + 1]; /* of the packets in these, in their order: STAGES_COPY */
 	/* ns from the end of a call that read from a connection to the next one that sends on it */
 	struct hist application;
+	struct stages_net net_stages[STAGE_CNT];
+	struct stages_net net_total;
+	struct stages_net net_application;
 	struct hist beside[STAGES_BESIDE_CNT];
 	uint64_t
 		card_off_cnt; /* packets with a card's stamp that is of another clock than the system's */
@@ -90,6 +100,9 @@ void stages_free(struct stages *st);
 
 /* stages_set_clock - @real_offset_ns: from the clock of the next rows to ns since 1970; 0: unknown, as it is at first. */
 void stages_set_clock(struct stages *st, uint64_t real_offset_ns);
+
+/* stages_set_cost - of a traced call in the next rows, for net times; not known, or NULL: as before, and at first none. */
+void stages_set_cost(struct stages *st, const struct netcost *cost);
 
 /* stages_row - take the next row. Return: 0 or -ENOMEM. */
 int stages_row(struct stages *st, const struct row *row);
@@ -122,6 +135,16 @@ const char *stage_name(enum stage stage);
  * called. stages_has_times: whether the row is shown; stages and total always are, others where they counted something.
  */
 const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name);
+
+/* stages_net_times - the net times of row @i; NULL: such rows have none. */
+const struct stages_net *stages_net_times(const struct stages_sums *sums, int i);
+
+/* stages_have_net - whether a row has net times. */
+bool stages_have_net(const struct stages_sums *sums);
+
+/* stages_net_error_ns - by how much a net time may be wrong: the mean of the packets'. @net counts one at least. */
+uint64_t stages_net_error_ns(const struct stages_net *net);
+
 bool stages_has_times(const struct stages_sums *sums, int i);
 
 #endif

@@ -13,6 +13,8 @@ struct stage_side {
 	uint64_t p90_ns;
 	uint64_t p99_ns;
 	uint64_t max_ns;
+	uint64_t net_p50_ns;
+	uint64_t has_net_p50; /* it is known, and not below its error */
 };
 
 #define SIDE(member) COLUMN_AT(struct stage_side, member)
@@ -29,6 +31,8 @@ static const struct column numbers[] = {
 	{ "p90_ns", NULL, TIME(p90_ns) },
 	{ "p99_ns", "P99 us", TIME(p99_ns), .width = 12 },
 	{ "max_ns", NULL, TIME(max_ns) },
+	{ "net_p50_ns", "NET P50 us", COLUMN_AS(CELL_NS, struct stage_side, net_p50_ns),
+	  .needs = offsetof(struct stage_side, has_net_p50), .width = 14 },
 };
 
 #define NUMBER_CNT (sizeof(numbers) / sizeof(numbers[0]))
@@ -38,8 +42,8 @@ static struct stage_side side_of(const struct stages_diff *diff, int side, int i
 {
 	const char *name;
 	const struct hist *h = stages_times(diff->sums[side], i, &name);
-
-	return (struct stage_side){
+	const struct stages_net *net = stages_net_times(diff->sums[side], i);
+	struct stage_side out = {
 		.stage = name,
 		.packet_cnt = h->cnt,
 		.p50_ns = hist_percentile(h, 50),
@@ -47,6 +51,17 @@ static struct stage_side side_of(const struct stages_diff *diff, int side, int i
 		.p99_ns = hist_percentile(h, 99),
 		.max_ns = h->max,
 	};
+
+	if (net && net->hist.cnt) {
+		out.net_p50_ns = hist_percentile(&net->hist, 50);
+		out.has_net_p50 = out.net_p50_ns >= stages_net_error_ns(net);
+	}
+	return out;
+}
+
+static bool has_net(const struct stages_diff *diff)
+{
+	return stages_have_net(diff->sums[0]) || stages_have_net(diff->sums[1]);
 }
 
 static bool has_times(const struct stages_diff *diff, int i)
@@ -91,7 +106,7 @@ static void put_stage(const struct stages_diff *diff, struct tablew *w, int i)
 	for (size_t k = 0; k < NUMBER_CNT; k++)
 		profile_diff_sides(w, &numbers[k], &s[0], &s[1]);
 	for (size_t k = 0; k < NUMBER_CNT; k++) {
-		if (numbers[k].title)
+		if (numbers[k].title && (k < NUMBER_CNT - 1 || has_net(diff)))
 			put_pair(w, &numbers[k], s);
 	}
 	tablew_cell(w, &text_column, &s[0]);

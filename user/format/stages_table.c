@@ -73,6 +73,34 @@ const struct hist *stages_times(const struct stages_sums *sums, int i, const cha
 	return others[i].hist;
 }
 
+const struct stages_net *stages_net_times(const struct stages_sums *sums, int i)
+{
+	const int stage = i - FIRST_STAGE;
+
+	if (stage >= 0 && stage < STAGE_CNT)
+		return &sums->net_stages[stage];
+	if (stage == STAGE_CNT)
+		return &sums->net_total;
+	return i == STAGES_TIMES_CNT - 1 ? &sums->net_application : NULL;
+}
+
+bool stages_have_net(const struct stages_sums *sums)
+{
+	bool has = false;
+
+	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
+		const struct stages_net *net = stages_net_times(sums, i);
+
+		has |= net && net->hist.cnt;
+	}
+	return has;
+}
+
+uint64_t stages_net_error_ns(const struct stages_net *net)
+{
+	return (net->error_sum_ns + net->hist.cnt - 1) / net->hist.cnt;
+}
+
 bool stages_has_times(const struct stages_sums *sums, int i)
 {
 	const char *name;
@@ -90,6 +118,11 @@ struct stages_row {
 	uint64_t p90_ns;
 	uint64_t p99_ns;
 	uint64_t max_ns;
+	uint64_t net_p50_ns;
+	uint64_t net_p99_ns;
+	uint64_t net_error_ns; /* 0: net times are not known */
+	uint64_t has_net_p50;  /* it is known, and not below its error */
+	uint64_t has_net_p99;
 	const char *stage;
 	const char *first_seen;
 	const char *last_seen;
@@ -106,6 +139,13 @@ static void put_text(struct strbuf *out, const void *data)
 		strbuf_printf(out, " %s", row->stage);
 }
 
+static void put_net_p50(struct strbuf *out, const void *data)
+{
+	const struct stages_row *row = data;
+
+	profile_net_put(out, row->net_p50_ns, row->net_error_ns);
+}
+
 #define ROW(member)  COLUMN_AT(struct stages_row, member)
 #define TIME(member) COLUMN_AS(CELL_NS, struct stages_row, member)
 #define NEEDS_TIME   .needs = offsetof(struct stages_row, timed_cnt)
@@ -118,6 +158,8 @@ static void put_text(struct strbuf *out, const void *data)
 		"max_ns", "MAX us", TIME(max_ns), 13, NEEDS_TIME      \
 	}
 
+#define NEEDS(member) .needs = offsetof(struct stages_row, member)
+
 static const struct column columns[] = {
 	{ "host", .cell = CELL_HOST },
 	{ "stage", ROW(stage) },
@@ -127,38 +169,63 @@ static const struct column columns[] = {
 	{ "last_seen", ROW(last_seen) },
 	{ "not_told_apart", COLUMN_AS(CELL_WORDS, struct stages_row, not_told_apart) },
 	{ "parts", ROW(part_cnt), NEEDS_TIME },
+	{ "net_p50_ns", ROW(net_p50_ns), NEEDS(has_net_p50) },
+	{ "net_p99_ns", ROW(net_p99_ns), NEEDS(has_net_p99) },
+	{ "net_error_ns", ROW(net_error_ns), NEEDS(net_error_ns) },
 	{ NULL, "STAGE", ROW(stage) },
 };
 
 static const struct table table = TABLE("stages", columns);
 
-/* As text, where parts are among the packets. */
-static const struct column part_columns[] = {
+/* Text: whether parts are among the packets, and net times are known. */
+static const struct column text_parts[] = {
 	{ NULL, "PACKETS", ROW(packet_cnt), 10 },
 	{ NULL, "PARTS", ROW(part_cnt), 10, NEEDS_TIME },
-	TIMES,
-	{ NULL, "STAGE", ROW(stage) },
 };
+static const struct column text_times[] = { TIMES };
+static const struct column text_net = { NULL, "NET P50 us", TIME(net_p50_ns), 20,
+					.put = put_net_p50 };
+static const struct column text_stage = { NULL, "STAGE", ROW(stage) };
 
-static const struct table part_table = TABLE("stages", part_columns);
+#define TEXT_COLUMNS_MAX 8
 
-static bool shows_parts(const struct stages_sums *sums, const struct tablew *w)
+/* text_table - the columns that the text needs, into @out. */
+static struct table text_table(const struct stages_sums *sums, struct column *out)
 {
-	return w->form == TABLE_TEXT && sums->begin_cnts[STAGES_COPY];
+	size_t cnt = 0;
+
+	out[cnt++] = text_parts[0];
+	if (sums->begin_cnts[STAGES_COPY])
+		out[cnt++] = text_parts[1];
+	for (size_t i = 0; i < sizeof(text_times) / sizeof(text_times[0]); i++)
+		out[cnt++] = text_times[i];
+	if (stages_have_net(sums))
+		out[cnt++] = text_net;
+	out[cnt++] = text_stage;
+	return (struct table){ .name = "stages", .schema = 1, .columns = out, .column_cnt = cnt };
 }
 
+/* @net: NULL: such a row has none. */
 static void put_hist(struct tablew *w, const struct table *of, const char *name,
-		     const struct hist *h, uint64_t part_cnt)
+		     const struct hist *h, const struct stages_net *net, uint64_t part_cnt)
 {
-	tablew_row(w, of,
-		   &(struct stages_row){ .stage = name,
-					 .packet_cnt = h->cnt,
-					 .part_cnt = part_cnt,
-					 .timed_cnt = h->cnt,
-					 .p50_ns = hist_percentile(h, 50),
-					 .p90_ns = hist_percentile(h, 90),
-					 .p99_ns = hist_percentile(h, 99),
-					 .max_ns = h->max });
+	struct stages_row row = { .stage = name,
+				  .packet_cnt = h->cnt,
+				  .part_cnt = part_cnt,
+				  .timed_cnt = h->cnt,
+				  .p50_ns = hist_percentile(h, 50),
+				  .p90_ns = hist_percentile(h, 90),
+				  .p99_ns = hist_percentile(h, 99),
+				  .max_ns = h->max };
+
+	if (net && net->hist.cnt) {
+		row.net_p50_ns = hist_percentile(&net->hist, 50);
+		row.net_p99_ns = hist_percentile(&net->hist, 99);
+		row.net_error_ns = stages_net_error_ns(net);
+		row.has_net_p50 = row.net_p50_ns >= row.net_error_ns;
+		row.has_net_p99 = row.net_p99_ns >= row.net_error_ns;
+	}
+	tablew_row(w, of, &row);
 }
 
 /* @title: of the table in the text, which begins with its first row; "": it has begun. */
@@ -234,7 +301,9 @@ static uint64_t parts_of(const struct stages_sums *sums, int i)
 
 int stages_put(const struct stages_sums *sums, struct tablew *w)
 {
-	const struct table *of = shows_parts(sums, w) ? &part_table : &table;
+	struct column text_columns[TEXT_COLUMNS_MAX];
+	const struct table text = text_table(sums, text_columns);
+	const struct table *of = w->form == TABLE_TEXT ? &text : &table;
 	const char *title = "FIRST SEEN";
 
 	tablew_head(w, of);
@@ -243,9 +312,9 @@ int stages_put(const struct stages_sums *sums, struct tablew *w)
 		const struct hist *h = stages_times(sums, i, &name);
 
 		if (stages_has_times(sums, i))
-			put_hist(w, of, name, h, parts_of(sums, i));
+			put_hist(w, of, name, h, stages_net_times(sums, i), parts_of(sums, i));
 	}
-	if (of == &part_table)
+	if (of == &text && sums->begin_cnts[STAGES_COPY])
 		strbuf_str(
 			w->out,
 			"PARTS are copies, segments and fragments: each is one of the PACKETS.\n");

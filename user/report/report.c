@@ -259,6 +259,7 @@ static int on_host(struct recording *rec)
 		return -ENOMEM;
 	srcline_of(rec->config->srcline, host->kernel);
 	rec->facts = trace_facts_of_host(host->cpu_cnt, host->kernel);
+	rec->facts.cost = &rec->cost;
 	rec->facts.functab = recfile_reader_functab(rec->reader);
 	rec->facts.points = recfile_reader_points(rec->reader);
 	rec->facts.real_offset_ns = host->start_real_ns - host->start_mono_ns;

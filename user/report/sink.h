@@ -36,6 +36,7 @@ struct trace_facts {
 	const char *release;           /* uname -r; NULL: unknown */
 	const char *node;              /* uname -n, set before the first row; NULL, "": unknown */
 	uint64_t real_offset_ns;       /* from the rows' clock to ns since 1970; 0: unknown */
+	const struct netcost *cost;    /* of a traced call, once it is known; NULL: none */
 	const struct functab *functab; /* the traced functions; NULL: unknown */
 	const struct pointtab *points; /* a recording's tracepoints; NULL: unknown */
 	bool is_text;                  /* rows were read from function_graph text */

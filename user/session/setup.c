@@ -500,6 +500,7 @@ static int make_pipeline(struct session *ses)
 	ses->trace_facts.real_offset_ns = host_real_offset_ns();
 	ses->trace_facts.node = ses->node;
 	ses->trace_facts.functab = &ses->functab;
+	ses->trace_facts.cost = &ses->made.cost;
 	ses->events = malloc(BATCH_CNT * sizeof(*ses->events));
 	return ses->events ? pipeline_new(&ses->pipeline, &config) : -ENOMEM;
 }
