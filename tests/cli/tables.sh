@@ -146,7 +146,7 @@ events host,system,event,fields list -e skb:kfree_skb -e irq:*
 info file,host,begin,values,lost_ring_full,calls info REC/made-0.rec
 diff func,module,count_a,count_b,p99_ns_b,traced_a diff REC/left-0.rec REC/made-0.rec
 stages_diff file_a,lacks_events_b,stage,packets_a,p50_ns_b,max_ns_b diff --by stage tests/golden/stages/tcp-7.2.rec tests/golden/stages/udp-7.2.rec
-profile_by_reason host,begin,end,reason,place,func,module,count,total_ns,avg_ns,p50_ns,p99_ns,max_ns,bytes profile --by reason --input tests/golden/keys/drops-7.2.rec
+profile_by_reason host,begin,end,reason,place,func,module,count,total_ns,avg_ns,p50_ns,p99_ns,max_ns,bytes,net_total_ns,net_total_error_ns profile --by reason --input tests/golden/keys/drops-7.2.rec
 profile_by_flow flow,func,count,bytes profile --by flow --input tests/golden/keys/drops-7.2.rec
 profile_by_device device,func,count,bytes profile --by device --input tests/golden/keys/drops-7.2.rec
 profile_by_caller caller,func,count,bytes profile --by caller --input tests/golden/keys/drops-7.2.rec
@@ -543,7 +543,7 @@ usage_error 'a histogram has no reasons' 'latency and diff have --by function or
 usage_error 'a flow has no callers' '--callers and --callees belong to tables of functions' profile --by flow --callers
 usage_error 'flows of a file have one table' 'profile --by has one table of a file: no -i' profile --by flow -i 1s --input x
 check 'flows each second' 0 '^$' profile --by flow -i 1s --parse-only
-usage_error 'flows have no time of their own' '--by flow sorts by count, total, avg, p50, p99, max, bytes or name' profile --by flow --sort self
+usage_error 'flows have no time of their own' '--by flow sorts by count, total, avg, p50, p99, max, net, bytes or name' profile --by flow --sort self
 usage_error 'functions have no tracepoints' 'profile takes -e only with --by' profile -e skb:kfree_skb
 usage_error 'tracepoints are not chosen as calls are' \
 	'--slower-than chooses among calls of functions, but without -T, -G or --preset only tracepoints are counted' \

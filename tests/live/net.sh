@@ -247,6 +247,30 @@ test_stages()
 	expect_line '^ +100 .* [0-9.]+\+-[0-9.]+  total$' table
 }
 
+# net_total FILE KEY: of udp_sendmsg in the rows of the program, or in that of the function
+net_total()
+{
+	awk 'index($0, "\"func\":\"udp_sendmsg\"") && (!/"program"/ || /"program":"workload"/) {
+		match($0, /"net_total_ns":[0-9]+/)
+		print substr($0, RSTART + 15, RLENGTH - 15)
+	}' "$1"
+}
+
+# By key the same calls have the same net times.
+test_keys()
+{
+	expect 0 record netfgraph record -T udp_sendmsg -T ip_send_skb -T udp_send_skb -o rec -- workload udp 100 >said 2>err
+	expect 0 functions netfgraph profile --input rec --format json -o functions 2>err
+	expect 0 keys netfgraph profile --by program --input rec --format json -o keys 2>err
+	cat functions keys
+	[ "$(net_total functions)" -gt 0 ] || fail 'no net times'
+	[ "$(net_total keys)" = "$(net_total functions)" ] || fail "$(net_total keys) by key, $(net_total functions) by function"
+	expect 0 live netfgraph profile --by program --sort net -T udp_sendmsg -T ip_send_skb -o table -- workload udp 100 >said 2>err
+	cat table
+	expect_line ' NET us ' table
+	expect_line '^ +100 .* [0-9.]+\+-[0-9.]+ +workload +udp_sendmsg$' table
+}
+
 # A recording that does not say what calls cost has none, nor has what was left out of one.
 test_refused()
 {
@@ -258,4 +282,4 @@ test_refused()
 	expect_line 'calls left out would be taken for time' err
 }
 
-run_tests tcp udp summed nothing_of_it_is_traced text tables -- stages refused
+run_tests tcp udp summed nothing_of_it_is_traced text tables -- stages keys refused

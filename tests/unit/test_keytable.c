@@ -77,7 +77,23 @@ static struct value word(const char *name, const char *text)
 	return (struct value){ .name = text_from(name), .text = text_from(text) };
 }
 
-/* "COUNT KEY KEY FUNCTION BYTES;": the rows of the table, as data. */
+/* Take the net time and its error, which are not known, from the end of each line. */
+static char *without_net(char *lines)
+{
+	char *to = lines;
+
+	for (const char *from = lines; *from; from++) {
+		if (*from == '\n') {
+			CHECK(to - lines >= 2 && to[-1] == ',' && to[-2] == ',');
+			to -= 2;
+		}
+		*to++ = *from;
+	}
+	*to = '\0';
+	return lines;
+}
+
+/* "COUNT KEY KEY FUNCTION BYTES;": the rows of the table, as data, without net times. */
 static const char *rows_by(enum profile_sort sort, uint32_t row_max)
 {
 	const struct keytable_view view = { .sort = sort, .row_max = row_max };
@@ -86,7 +102,8 @@ static const char *rows_by(enum profile_sort sort, uint32_t row_max)
 	strbuf_reset(&out);
 	keytable_finish(kt);
 	CHECK(!keytable_put(kt, &view, &w));
-	return strchr(strbuf_cstr(&out), '\n') + 1;
+	strbuf_cstr(&out);
+	return without_net(strchr(out.ptr, '\n') + 1);
 }
 
 static struct nfg_packet packet(int proto, const char *from, int sport, const char *to, int dport,
@@ -755,10 +772,10 @@ TEST(columns_are_in_the_order_of_the_keys)
 	CHECK_STR(
 		strbuf_cstr(&out),
 		"host,begin,end,flow,reason,place,func,module,count,total_ns,avg_ns,p50_ns,p99_ns,max_ns,"
-		"bytes\n"
-		",,,,,,kfree_skb,,1,100,100,100,100,100,\n"
+		"bytes,net_total_ns,net_total_error_ns\n"
+		",,,,,,kfree_skb,,1,100,100,100,100,100,,,\n"
 		",,,udp 10.0.0.9:4242 <> 10.0.0.2:53,NO_SOCKET,,kfree_skb_reason,,1,100,100,100,100,100,"
-		"\n");
+		",,\n");
 	strbuf_reset(&out);
 	w = (struct tablew){ .out = &out, .form = TABLE_JSON };
 	CHECK(!keytable_put(kt, &view, &w));
@@ -795,8 +812,12 @@ TEST(what_a_limit_left_out_has_a_mark_in_its_rows)
 	strbuf_reset(&out);
 	w = (struct tablew){ .out = &out, .form = TABLE_JSON };
 	CHECK(!keytable_put(kt, &view, &w));
-	CHECK(strstr(strbuf_cstr(&out), "\"bytes\":null,\"left_out\":false}\n"));
-	CHECK(strstr(strbuf_cstr(&out), "\"bytes\":null,\"left_out\":true}\n"));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\"bytes\":null,\"net_total_ns\":null,\"net_total_error_ns\":null,\"left_out\":false}\n"));
+	CHECK(strstr(
+		strbuf_cstr(&out),
+		"\"bytes\":null,\"net_total_ns\":null,\"net_total_error_ns\":null,\"left_out\":true}\n"));
 	leftfuncs_release(&left);
 }
 
@@ -907,4 +928,49 @@ TEST(series_have_both_keys)
 		     "flow=\"udp 10.0.0.9:4242 <> 10.0.0.2:53\",func=\"ip_rcv\",pod=\"web\"} 1\n"));
 	CHECK(strstr(strbuf_cstr(&out),
 		     "netfgraph_calls{container=\"(other)\",cgroup=\"\",flow=\"\",func="));
+}
+
+/* ---- net times ---- */
+
+static void feed_net(const struct nfg_packet *p, uint64_t net_ns, uint64_t error_ns)
+{
+	struct row row = call_row(ROW_LEAF, 0, 5000, 100, "ip_rcv");
+
+	row.packet = p;
+	row.net = (struct net_time){ .ns = net_ns, .error_ns = error_ns, .is_known = error_ns };
+	CHECK(!keytable_row(kt, &row));
+}
+
+static const char *table_by(enum profile_sort sort, enum table_form form)
+{
+	const struct keytable_view view = { .sort = sort };
+
+	strbuf_reset(&out);
+	keytable_finish(kt);
+	CHECK(!keytable_put(kt, &view, &(struct tablew){ .out = &out, .form = form }));
+	return strbuf_cstr(&out);
+}
+
+/* They are sums, as the total; not known with a call of which they are not, nor less than their error. */
+TEST(net_times_are_known_of_all_calls_or_of_none)
+{
+	const struct nfg_packet a = packet(IPPROTO_TCP, "10.0.0.9", 1, "10.0.0.2", 80, false);
+	const struct nfg_packet b = packet(IPPROTO_TCP, "10.0.0.9", 2, "10.0.0.2", 80, false);
+	const struct nfg_packet c = packet(IPPROTO_TCP, "10.0.0.9", 3, "10.0.0.2", 80, false);
+
+	begin(ROWKEY_FLOW, 100);
+	feed_net(&a, 40, 5);
+	feed_net(&a, 50, 5);
+	feed_net(&b, 95, 1);
+	feed_net(&b, 0, 0);
+	feed_net(&c, 2, 5);
+	CHECK_STR(strchr(table_by(PROFILE_BY_NET, TABLE_CSV), '\n') + 1,
+		  ",,,tcp 10.0.0.2:80 <> 10.0.0.9:1,ip_rcv,,2,200,100,100,100,100,,90,10\n"
+		  ",,,tcp 10.0.0.2:80 <> 10.0.0.9:3,ip_rcv,,1,100,100,100,100,100,,,5\n"
+		  ",,,tcp 10.0.0.2:80 <> 10.0.0.9:2,ip_rcv,,2,200,100,100,100,100,,,\n");
+	CHECK(!strstr(table_by(PROFILE_BY_COUNT, TABLE_TEXT), "NET us"));
+	CHECK(strstr(table_by(PROFILE_BY_NET, TABLE_TEXT), "NET us"));
+	CHECK(strstr(strbuf_cstr(&out), " 0.090+-0.010"));
+	CHECK(strstr(strbuf_cstr(&out), " <0.005"));
+	CHECK(strstr(strbuf_cstr(&out), " -  "));
 }

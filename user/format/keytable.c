@@ -29,7 +29,10 @@ struct entry {
 	char *bytes; /* of id */
 	struct id id;
 	uint64_t call_cnt;
-	uint64_t total_ns; /* time inside a recursion once */
+	uint64_t total_ns;     /* time inside a recursion once */
+	uint64_t net_total_ns; /* the same without the cost of tracing */
+	uint64_t net_error_ns;
+	uint64_t netless_cnt; /* calls in total_ns of which that is not known */
 	uint64_t byte_cnt;
 	uint64_t sized_cnt; /* calls whose bytes are known */
 	uint64_t open_cnt;  /* calls that have begun */
@@ -363,8 +366,12 @@ static void add_call(struct keytable *kt, const struct calltask *task, const str
 		return;
 	if (hist_add(&entry->hist, call->duration_ns))
 		kt->failed = true;
-	if (!is_recursion(task, call))
-		sum_up(&entry->total_ns, call->duration_ns);
+	if (is_recursion(task, call))
+		return;
+	sum_up(&entry->total_ns, call->duration_ns);
+	sum_up(&entry->net_total_ns, call->net.ns);
+	sum_up(&entry->net_error_ns, call->net.error_ns);
+	entry->netless_cnt += !call->net.is_known;
 }
 
 static void keytable_on_end(void *ctx, struct calltask *task, struct call *call)
@@ -428,6 +435,7 @@ bool keytable_has_calls(const struct keytable *kt)
 static void entry_clear(struct entry *entry)
 {
 	entry->call_cnt = entry->total_ns = entry->byte_cnt = entry->sized_cnt = 0;
+	entry->net_total_ns = entry->net_error_ns = entry->netless_cnt = 0;
 	hist_release(&entry->hist);
 }
 
@@ -558,6 +566,9 @@ struct key_row {
 	uint64_t p50_ns;
 	uint64_t p99_ns;
 	uint64_t max_ns;
+	uint64_t net_total_ns;
+	uint64_t net_error_ns; /* 0: the net time is not known */
+	uint64_t has_net;      /* it is known, and not below its error */
 	uint64_t byte_cnt;
 	uint64_t sized_cnt;
 	struct text parts[PART_CNT];
@@ -580,6 +591,7 @@ static const struct {
 	{ PROFILE_BY_P99, offsetof(struct key_row, p99_ns) },
 	{ PROFILE_BY_MAX, offsetof(struct key_row, max_ns) },
 	{ PROFILE_BY_BYTES, offsetof(struct key_row, byte_cnt) },
+	{ PROFILE_BY_NET, offsetof(struct key_row, net_total_ns) },
 	{ PROFILE_BY_NAME, 0 },
 };
 
@@ -663,6 +675,11 @@ static void row_fill(const struct keytable *kt, const struct entry *entry,
 		.func = entry->id.texts[ID_FUNC],
 		.module = entry->id.texts[ID_MODULE],
 	};
+	if (hist->cnt && !entry->netless_cnt) {
+		row->net_total_ns = entry->net_total_ns;
+		row->net_error_ns = entry->net_error_ns;
+		row->has_net = row->net_total_ns >= row->net_error_ns;
+	}
 	put_parts(kt, entry, row);
 }
 
@@ -784,11 +801,24 @@ static const struct column last_columns[] = {
 	{ "p99_ns", "P99 us", TIME(p99_ns), 12, OF_CALLS },
 	{ "max_ns", "MAX us", TIME(max_ns), 12, OF_CALLS },
 	{ "bytes", "BYTES", CELL(byte_cnt), 12, OF_SIZES },
+	{ "net_total_ns", TIME(net_total_ns), .needs = offsetof(struct key_row, has_net) },
+	{ "net_total_error_ns", TIME(net_error_ns),
+	  .needs = offsetof(struct key_row, net_error_ns) },
 };
+
+static void net_put(struct strbuf *out, const void *data)
+{
+	const struct key_row *row = data;
+
+	profile_net_put(out, row->net_total_ns, row->net_error_ns);
+}
+
+/* In text it is there for who sorts by it. */
+static const struct column net_column = { .title = "NET us", .width = 20, .put = net_put };
 
 static const struct column func_column = { .title = "FUNCTION", .put = func_put };
 
-#define COLUMN_CNT_MAX (ARRAY_SIZE(first_columns) + 2 * PART_CNT + ARRAY_SIZE(last_columns) + 1)
+#define COLUMN_CNT_MAX (ARRAY_SIZE(first_columns) + 2 * PART_CNT + ARRAY_SIZE(last_columns) + 2)
 
 /* A table of what it is counted by. */
 struct key_columns {
@@ -856,7 +886,8 @@ static void title_make(char *title, const struct rowkeys *keys, int part)
 }
 
 /* In data the parts come before the numbers, in text behind. */
-static void columns_make(struct key_columns *to, const struct rowkeys *keys)
+static void columns_make(struct key_columns *to, const struct rowkeys *keys,
+			 const struct keytable_view *view)
 {
 	*to = (struct key_columns){ 0 };
 	name_make(to, keys);
@@ -872,6 +903,8 @@ static void columns_make(struct key_columns *to, const struct rowkeys *keys)
 			columns_add(to, &column, 1);
 	}
 	columns_add(to, last_columns, ARRAY_SIZE(last_columns));
+	if (view->sort == PROFILE_BY_NET)
+		columns_add(to, &net_column, 1);
 	for (int i = 0; i < PART_CNT; i++) {
 		struct column column = part_column(i);
 
@@ -901,7 +934,7 @@ int keytable_put(const struct keytable *kt, const struct keytable_view *view, st
 	int err = rows_begin(&rows, kt, view);
 	size_t cnt = view->row_max && view->row_max < rows.cnt ? view->row_max : rows.cnt;
 
-	columns_make(&columns, &kt->config.keys);
+	columns_make(&columns, &kt->config.keys, view);
 	for (size_t i = 0; !err && i < cnt; i++)
 		rows.sorted[i]->is_left_out =
 			leftfuncs_mark(view->left, rows.sorted[i]->func, rows.sorted[i]->module);

@@ -122,7 +122,7 @@ static const char *keyopts_contradiction(struct opts *opts)
 		return NULL;
 	rowkeys_put_name(&by, &opts->keys, ',');
 	snprintf(why, sizeof(why),
-		 "--by %s sorts by count, total, avg, p50, p99, max, bytes or name",
+		 "--by %s sorts by count, total, avg, p50, p99, max, net, bytes or name",
 		 strbuf_cstr(&by));
 	strbuf_release(&by);
 	return why;

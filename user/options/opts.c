@@ -625,7 +625,7 @@ const char *wants_net_of_part(const struct opts *opts)
 
 bool wants_net(const struct opts *opts)
 {
-	if (wants_net_of_part(opts) || opts->by == BY_KEY || opts->format == FORMAT_METRICS)
+	if (wants_net_of_part(opts) || opts->format == FORMAT_METRICS)
 		return false;
 	if (opts->verb == VERB_TRACE)
 		return opts->format == FORMAT_TEXT ? opts->columns.net
