@@ -235,9 +235,14 @@ test_stages()
 		--max-funcs 5000 -o table -- workload udp 100 >said 2>err
 	many_ns=$(stage protocol net_p50_ns) many_gross_ns=$(stage protocol p50_ns) error_ns=$(stage protocol net_error_ns)
 	echo "protocol: $usual_ns of $usual_gross_ns ns, with many functions $many_ns of $many_gross_ns, +-$error_ns"
-	# what tracing added is taken off but for a tenth
-	[ $(((many_ns - usual_ns) * 10)) -le $((many_gross_ns - usual_gross_ns + 10 * error_ns)) ] || fail "$many_ns ns with many functions"
-	[ $(((usual_ns - many_ns) * 10)) -le $((many_gross_ns - usual_gross_ns + 10 * error_ns)) ] || fail "$many_ns ns with many functions"
+	# what tracing added is taken off but for a tenth; where each function has a program of its own, the values of calls cost as much
+	# as the calls that are measured
+	case $(uname -r) in
+	5.10* | 6.1.*) share=2 ;;
+	*) share=10 ;;
+	esac
+	[ $(((many_ns - usual_ns) * share)) -le $((many_gross_ns - usual_gross_ns + share * error_ns)) ] || fail "$many_ns ns with many functions"
+	[ $(((usual_ns - many_ns) * share)) -le $((many_gross_ns - usual_gross_ns + share * error_ns)) ] || fail "$many_ns ns with many functions"
 	expect 0 text netfgraph latency --by stage --wait-detach -o table -- workload udp 100 >said 2>err
 	cat table
 	expect_line '^ +PACKETS +P50 us +P90 us +P99 us +MAX us +NET P50 us  STAGE$' table

@@ -232,6 +232,23 @@ TEST(a_drop_counts_once_though_functions_pass_its_reason_on)
 		  ",,,UDP_CSUM,,kfree_skb_reason,,1,100,100,100,100,100,\n");
 }
 
+/* The tracepoint in a call that drops says the same once more; in one that frees a list it says which packets. */
+TEST(a_drop_counts_once_with_its_tracepoint)
+{
+	const struct value drop[] = { word("skbaddr", "0x7"), word("reason", "NO_SOCKET") };
+
+	begin(ROWKEY_REASON, 100);
+	feed(ROW_ENTRY, 0, "udp_rcv", "skb=0x7");
+	feed(ROW_ENTRY, 1, "sk_skb_reason_drop", "skb=0x7, reason=3 [SKB_DROP_REASON_NO_SOCKET]");
+	feed_point("skb", "kfree_skb", drop, 2);
+	feed(ROW_RETURN, 1, "sk_skb_reason_drop", "");
+	feed(ROW_RETURN, 0, "udp_rcv", "");
+	feed_point("skb", "kfree_skb", drop, 2);
+	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
+		  ",,,NO_SOCKET,,skb:kfree_skb,,1,,,,,,\n"
+		  ",,,NO_SOCKET,udp_rcv,sk_skb_reason_drop,,1,100,100,100,100,100,\n");
+}
+
 /* A packet that was used is released with a reason, too. */
 TEST(what_releases_a_packet_has_not_dropped_it)
 {
@@ -321,12 +338,13 @@ TEST(the_place_that_tracing_hides_is_the_function_around_the_one_that_drops)
 	feed_point("skb", "kfree_skb", hidden, 3);
 	feed(ROW_RETURN, 1, "kfree_skb", "");
 	feed(ROW_LEAF, 1, "kfree_skb_reason", "skb=0x8, reason=9 [SKB_DROP_REASON_TC_INGRESS]");
+	/* counted as the call, once it has returned */
 	feed(ROW_ENTRY, 1, "kfree_skb_reason", "skb=0x9, reason=9 [SKB_DROP_REASON_TC_INGRESS]");
 	feed(ROW_ENTRY, 2, "kfree_skb", "");
 	feed_point("skb", "kfree_skb", hidden, 3);
 	CHECK_STR(rows_by(PROFILE_BY_NAME, 0),
 		  ",,,NETFILTER_DROP,,skb:kfree_skb,,1,,,,,,\n"
-		  ",,,NETFILTER_DROP,nft_do_chain,skb:kfree_skb,,2,,,,,,\n"
+		  ",,,NETFILTER_DROP,nft_do_chain,skb:kfree_skb,,1,,,,,,\n"
 		  ",,,TC_INGRESS,nft_do_chain,kfree_skb_reason,,1,100,100,100,100,100,\n");
 	CHECK(keytable_stats(kt)->placeless_cnt == 1);
 }

@@ -392,11 +392,26 @@ static void keytable_on_end(void *ctx, struct calltask *task, struct call *call)
 		add_call(kt, task, call);
 }
 
+/* Whether an open call that is counted has dropped the packet of the current row, which is a tracepoint. */
+static bool is_drop_of_call(const struct keytable *kt, const struct calltask *task)
+{
+	for (uint32_t i = task->call_cnt;
+	     rowkeys_has(&kt->config.keys, ROWKEY_REASON) && i-- > 0;) {
+		const struct call *call = &task->calls[i];
+
+		if (call->user != NO_ENTRY)
+			return !frees_many(call->sym);
+	}
+	return false;
+}
+
 static void count_point(struct keytable *kt)
 {
 	const struct calltask *task = calltree_task(kt->tree, kt->row);
 	uint32_t nr = NO_ENTRY;
 
+	if (task && is_drop_of_call(kt, task))
+		return;
 	/* whose return address is hidden from it is the innermost call itself */
 	if (task)
 		nr = current_entry(kt, task, task->call_cnt ? task->call_cnt - 1 : 0,
