@@ -173,6 +173,16 @@ static const char *live_stage_funcs(struct opts *opts)
 	return NULL;
 }
 
+/* Without some of its calls, a packet that went on seems to be freed or lost. */
+static const char *stage_gaps(const struct opts *opts)
+{
+	if (opts->starts.slower_ns || opts->errors_only || opts->filter)
+		return "--by stage follows packets from call to call: without calls that --slower-than, --errors-only or --filter leaves out, ends and times would be false";
+	if (opts->has_cpus || opts->graph_depth || opts->nograph_funcs.cnt)
+		return "--by stage follows packets from call to call: without calls that -C, -D or -g leaves out, ends and times would be false";
+	return NULL;
+}
+
 static const char *stageopts_contradiction(struct opts *opts)
 {
 	const char *why;
@@ -188,6 +198,8 @@ static const char *stageopts_contradiction(struct opts *opts)
 	if (opts->latency_funcs.cnt)
 		return "--by stage takes no functions: -T +GLOB adds some";
 	why = live_stage_funcs(opts);
+	if (!why)
+		why = stage_gaps(opts);
 	if (why)
 		return why;
 	if (opts->graph_funcs.cnt || opts->presets.cnt)
@@ -375,7 +387,7 @@ static const struct rule {
 	{ "all", "graph-funcs preset", NULL, "--all needs -G or --preset" },
 	{ "callee-depth", "graph-funcs preset", NULL, "--callee-depth needs -G or --preset" },
 	{ "learn", "graph-funcs preset", NULL, "--learn needs -G or --preset" },
-	{ "track", "packet", NULL, "--track needs --packet: it follows packets that match" },
+	{ "track", "packet host-side", NULL, "--track needs --packet: it follows packets that match" },
 	{ "host-side", "container pod cgroup netns pid", NULL,
 	  "--host-side needs --container, --pod, --cgroup, --netns or -p: whose packets?" },
 	{ "host-side", NULL, "tid comm",
