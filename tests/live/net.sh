@@ -215,7 +215,7 @@ test_summed()
 # stage NAME KEY: of this stage in the file "table"
 stage()
 {
-	awk -v key="\"stage\":\"$1\",\"packets\":100," -v value_key="\"$2\":" 'index($0, key) {
+	awk -v key="\"stage\":\"$1\",\"packets\":" -v value_key="\"$2\":" 'index($0, key) && /"p50_ns":[0-9]/ {
 		print substr($0, index($0, value_key) + length(value_key)) + 0
 		exit
 	}' table
@@ -234,6 +234,7 @@ test_stages()
 	expect 0 many netfgraph latency --by stage --wait-detach --format json -T '+ip_*' -T '+udp_*' -T '+__udp_*' -T '+sock_*' -T '+skb_*' \
 		--max-funcs 5000 -o table -- workload udp 100 >said 2>err
 	many_ns=$(stage protocol net_p50_ns) many_gross_ns=$(stage protocol p50_ns) error_ns=$(stage protocol net_error_ns)
+	grep protocol table
 	echo "protocol: $usual_ns of $usual_gross_ns ns, with many functions $many_ns of $many_gross_ns, +-$error_ns"
 	# what tracing added is taken off but for a tenth; where each function has a program of its own, the values of calls cost as much
 	# as the calls that are measured
