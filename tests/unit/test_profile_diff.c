@@ -223,6 +223,47 @@ TEST(what_is_little_and_may_be_chance_is_not_named)
 		     "beyond that: f3 (P50 +23671.2 %)");
 }
 
+/* Nine functions, of which four take @few_ns a call and five @many_ns, and a sleep. */
+static struct profile *two_kinds(uint64_t few_ns, uint64_t many_ns, uint64_t sleep_ns)
+{
+	static const char *const names[] = { "f0", "f1", "f2", "f3", "f4",
+					     "f5", "f6", "f7", "f8", "sleep" };
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 0;
+
+	for (int f = 0; f < 10; f++) {
+		const uint64_t ns = f == 9 ? sleep_ns : f < 4 ? few_ns : many_ns;
+
+		for (int i = 0; i < 20; i++) {
+			const struct row row =
+				call_row(ROW_LEAF, 0, at_ns += 20000000, ns, names[f]);
+
+			CHECK(!profile_row(p, &row));
+		}
+	}
+	return p;
+}
+
+static void check_sleep(uint64_t a_ns, uint64_t b_ns, const char *want)
+{
+	check_beyond(two_kinds(1000, 1000, a_ns), two_kinds(1100, 2400, b_ns), want);
+}
+
+/* Where half of the functions changed by +10 % and half by +140 %, five times is still not usual for what has the time. */
+TEST(a_wide_range_of_usual_changes_does_not_hide_where_the_time_went)
+{
+	check_sleep(2500000, 12500000, "beyond that: sleep (P50 +400.0 %)");
+	check_sleep(10000000, 2500000, "beyond that: sleep (P50 -75.0 %)");
+	check_sleep(2500000, 2500000, "beyond that: nothing");
+	check_sleep(2500000, 2900000, "beyond that: nothing");
+	check_sleep(2500000, 7000000, "beyond that: nothing"); /* not twice the usual */
+	check_sleep(2500000, 1500000, "beyond that: nothing");
+	check_sleep(1000, 5000, "beyond that: nothing"); /* less than the others together */
+	/* a host of a quarter of the speed: a sleep that is hardly longer is none of it */
+	check_beyond(two_kinds(1000, 1000, 2500000), two_kinds(3500, 4000, 3500000),
+		     "beyond that: nothing");
+}
+
 #define TREE_FUNCS 30
 #define TREE_CALLS 40
 

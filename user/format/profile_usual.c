@@ -217,6 +217,46 @@ static double usual_factor(const struct usual *usual)
 	return usual->func_cnt ? factor_of((usual->low + usual->high) / 2) : 1;
 }
 
+/*
+ * Whether a median changed clearly otherwise than most, although the quartiles are so far apart that this is not three times their
+ * distance. It must be so both by the usual factor and without it: a sleep does not follow the speed of the host.
+ */
+static bool is_clearly_else(const struct usual *usual, const struct func_pair *pair)
+{
+	double factor = usual_factor(usual);
+	double change;
+
+	if (!change_of(pair, false, &change) || is_less_changed(usual, change) ||
+	    (change <= usual->high + USUAL_LEAST && change >= usual->low - USUAL_LEAST))
+		return false;
+	if ((change > 0) != (factor > 1))
+		factor = 1; /* the other way than most: not more than it is */
+	return is_clear(pair, false, factor * (double)pair->f[0].p50_ns, (double)pair->f[1].p50_ns,
+			factor);
+}
+
+/*
+ * If some functions changed much and others hardly, as where half of them now run in another task, the usual changes have a wide
+ * range. A function whose own time changed by more than that of all others together is not hidden by it.
+ */
+static void find_most_changed(struct diff_rows *rows)
+{
+	struct func_pair *most = NULL;
+	double all_ns = 0;
+
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		struct func_pair *pair = &rows->funcs[i];
+
+		all_ns += fabs(pair->self_more_ns);
+		if (!most || fabs(pair->self_more_ns) > fabs(most->self_more_ns))
+			most = pair;
+	}
+	if (most && rows->usual_p50.func_cnt && 2 * fabs(most->self_more_ns) > all_ns &&
+	    fabs(most->self_more_ns) >= BEYOND_PART * rows->self_ns &&
+	    is_clearly_else(&rows->usual_p50, most))
+		most->is_beyond = true;
+}
+
 int profile_usual_find(struct diff_rows *rows, const struct profile_diff *diff)
 {
 	struct usual usual_cnt;
@@ -239,6 +279,7 @@ int profile_usual_find(struct diff_rows *rows, const struct profile_diff *diff)
 				  is_beyond(rows, &usual_cnt, pair, true) ||
 				  (rows->usual_p50.func_cnt && is_new(pair, diff));
 	}
+	find_most_changed(rows);
 	find_holder(rows, factor);
 	return 0;
 }
