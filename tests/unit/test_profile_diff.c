@@ -412,6 +412,36 @@ TEST(where_the_time_went_is_named_though_its_median_is_usual)
 		     "beyond that: g (P50 +0.0 %, mean +966.6 %), c (P50 +725.0 %)");
 }
 
+/* Eight functions that are the same, and f: @short_cnt calls of @short_ns, @long_cnt of @long_ns. */
+static struct profile *two_sorts(int short_cnt, uint64_t short_ns, int long_cnt, uint64_t long_ns)
+{
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 0;
+
+	for (int i = 0; i < 20 * 8 + short_cnt + long_cnt; i++) {
+		const int of_f = i - 20 * 8;
+		const uint64_t ns = of_f < 0 ? 1000 : of_f < short_cnt ? short_ns : long_ns;
+		const struct row row = call_row(ROW_LEAF, 0, at_ns += 200000, ns,
+						of_f < 0 ? tree_name(i / 20) : "f");
+
+		CHECK(!profile_row(p, &row));
+	}
+	return p;
+}
+
+/* The median of calls of two sorts says nothing of those that it is not one of. */
+TEST(mean_is_said_where_the_median_misleads)
+{
+	/* new calls that take long are nearly half of all, and the other half took less */
+	check_beyond(two_sorts(40, 5000, 0, 0), two_sorts(41, 3500, 39, 80000),
+		     "beyond that: f (80 calls for 40, P50 -30.0 %, mean +715.9 %)");
+	/* by much more than the median, and by as much */
+	check_beyond(two_sorts(40, 5000, 0, 0), two_sorts(21, 15000, 19, 100000),
+		     "beyond that: f (P50 +200.0 %, mean +1007.5 %)");
+	check_beyond(two_sorts(40, 5000, 0, 0), two_sorts(21, 15000, 19, 20000),
+		     "beyond that: f (P50 +200.0 %)");
+}
+
 TEST(functions_and_calls_that_differ)
 {
 	struct profile_diff diff = { .sort = PROFILE_BY_NAME };

@@ -26,7 +26,15 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* By how many times more B has, or less, below 0: 1 for the double, -1 for the half. */
+/* By how many times more @b is, or less, below 0: 1 for the double, -1 for the half. 0 if it is not known. */
+static double times_more(uint64_t a, uint64_t b)
+{
+	if (!a || !b)
+		return 0;
+	return b >= a ? (double)b / (double)a - 1 : 1 - (double)a / (double)b;
+}
+
+/* By how many times more B has. Return: false if it is not known. */
 static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
 {
 	const struct profile_func *a = &pair->f[0];
@@ -38,7 +46,7 @@ static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
 
 	if (!is_often || !x || !y)
 		return false;
-	*change = y >= x ? (double)y / (double)x - 1 : 1 - (double)x / (double)y;
+	*change = times_more(x, y);
 	return true;
 }
 
@@ -309,13 +317,23 @@ void profile_usual_json(const struct usual *usual, struct jsonw *out)
 
 #define BEYOND_NAMES 5
 
+/*
+ * Whether the mean says what the median does not, because of a part of the calls alone: it changed though the median hardly did, the
+ * other way, or by twice as much.
+ */
+static bool mean_says_more(double p50_change, double mean_change)
+{
+	return fabs(mean_change) >= USUAL_LEAST &&
+	       (fabs(p50_change) < USUAL_LEAST || (mean_change > 0) != (p50_change > 0) ||
+		1 + fabs(mean_change) >= CLEAR_TIMES * (1 + fabs(p50_change)));
+}
+
 /* "nf_hook_slow (410 calls for 205, P50 -68.0 %)" */
 static void put_beyond(const struct profile_diff *diff, const struct func_pair *pair,
 		       struct strbuf *out)
 {
 	const int digits = diff->is_per_second ? 1 : 0;
-	const double a_ns = (double)pair->f[0].avg_ns;
-	const double mean = a_ns > 0 ? (double)pair->f[1].avg_ns / a_ns - 1 : 0;
+	const double mean_change = times_more(pair->f[0].avg_ns, pair->f[1].avg_ns);
 	const char *before = " (";
 	bool shows_mean;
 	double cnt_change;
@@ -336,14 +354,14 @@ static void put_beyond(const struct profile_diff *diff, const struct func_pair *
 			      diff_norm(diff, 0, pair->f[0].call_cnt));
 		before = ", ";
 	}
-	shows_mean = (has_p50 ? fabs(p50_change) < USUAL_LEAST : *before != ',') &&
-		     fabs(mean) >= USUAL_LEAST; /* of a part of the calls alone */
+	shows_mean = has_p50 ? mean_says_more(p50_change, mean_change)
+			     : *before != ',' && fabs(mean_change) >= USUAL_LEAST;
 	if (has_p50) {
 		strbuf_printf(out, "%sP50 %+.1f %%", before, usual_percent(p50_change));
 		before = ", ";
 	}
 	if (shows_mean) {
-		strbuf_printf(out, "%smean %+.1f %%", before, mean * 100);
+		strbuf_printf(out, "%smean %+.1f %%", before, usual_percent(mean_change));
 		before = ", ";
 	}
 	strbuf_str(out, *before == ',' ? ")" : "");
