@@ -84,19 +84,50 @@ TEST(softirqs_that_a_command_did_not_run)
 	finish_sides(&diff, a, b);
 	diff.sides[0].is_of_command = diff.sides[1].is_of_command = true;
 	text = text_of(&diff);
-	CHECK(strstr(text, "\n# softirqs: ip_rcv and 1 more ran in no call of the command in B; "));
+	CHECK(strstr(text, "\n# softirqs: ip_rcv and 1 more ran in no call of the command in B, "
+			   "but may have run in another task\n"));
 	CHECK(!strstr(text, "command in A"));
+	CHECK(strstr(text, "\n# both files have the command's own calls alone: what softirqs did "
+			   "for it in other tasks is in neither ("));
 	/* ack is called outside of softirqs, too, and clean by it */
 	CHECK(strstr(text, " CALLS IN A ALONE\n"));
-	CHECK(strstr(
-		text,
-		"\n# 4 of these are in or below a softirq, which may have run in another task in B: "));
+	CHECK(strstr(text, "\n# 4 of these 7 pairs may have run in another task in B: "
+			   "they are in or below a softirq\n"));
 	CHECK(!strstr(text, "another task in A"));
 	CHECK(strstr(text, " ip_rcv (gone or in another task)\n") && strstr(text, " ack (gone)\n"));
 	free(text);
-	diff.sides[1].is_of_command = false;
+	diff.sides[1].is_of_command =
+		false; /* B has all, so what A has in softirqs is not hidden in it */
 	text = text_of(&diff);
-	CHECK(!strstr(text, "# softirqs"));
+	CHECK(!strstr(text, "# softirqs") && !strstr(text, "softirqs did"));
+	free(text);
+	diff.sides[1].is_of_command = true;
+	diff.sides[0].is_of_command = false;
+	text = text_of(&diff);
+	CHECK(strstr(text, "\n# B has the command's own calls alone: what softirqs did for it in "
+			   "other tasks is not in it ("));
+	free(text);
+}
+
+/* A pair that is new below a softirq, in a list of its own. */
+TEST(one_pair_in_a_softirq)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_NAME };
+	struct profile *a = new_profile(true);
+	struct profile *b = new_profile(true);
+	char *text;
+
+	add_calls(a, 1000, 4, "ip_rcv", "f", 100);
+	add_calls(a, 100000, 4, "f", "g", 100);
+	add_calls(b, 1000, 4, "ip_rcv", "f", 100);
+	add_calls(b, 100000, 4, "f", "g", 100);
+	add_calls(b, 200000, 1, "ip_rcv", "g", 100);
+	finish_sides(&diff, a, b);
+	diff.sides[0].is_of_command = diff.sides[1].is_of_command = true;
+	text = text_of(&diff);
+	CHECK(strstr(text, "\n# this pair may have run in another task in A: "
+			   "it is in or below a softirq\n"));
+	CHECK(strstr(text, "\n# both files have "));
 	free(text);
 }
 
@@ -221,6 +252,31 @@ TEST(what_is_little_and_may_be_chance_is_not_named)
 		     "beyond that: f5 (120 calls for 40, P50 -6.7 %)");
 	check_beyond(some_work(1, 0, 40), some_work(1, 900, 40),
 		     "beyond that: f3 (P50 +23671.2 %)");
+}
+
+/* Where nothing is found, the softirqs that a command's recording lacks are said; not where something is. */
+TEST(what_recordings_of_a_command_lack)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_TOTAL };
+
+	for (int with = 0; with < 4; with++) {
+		for (int is_found = 0; is_found < 2; is_found++) {
+			char *text;
+
+			finish_sides(&diff, ten_functions(1000, 1000, 20),
+				     ten_functions(1000, is_found ? 9000 : 1000, 20));
+			diff.sides[0].is_of_command = with & 1;
+			diff.sides[1].is_of_command = with & 2;
+			text = text_of(&diff);
+			CHECK(!strstr(text, "softirqs did") == (is_found || !with));
+			CHECK(!strstr(text, "nothing\n# both files have ") ==
+			      (is_found || with != 3));
+			CHECK(!strstr(text, "nothing\n# A has ") == (is_found || with != 1));
+			CHECK(!strstr(text, "nothing\n# B has ") == (is_found || with != 2));
+			free(text);
+			free_profiles();
+		}
+	}
 }
 
 /* Nine functions, of which four take @few_ns a call and five @many_ns, and a sleep. */

@@ -63,6 +63,7 @@ struct diff_rows {
 	struct inside moved; /* call_cnt 0: none */
 	struct usual usual_p50;
 	double self_ns; /* of all functions, both sides */
+	bool lacks_softirqs; /* other tasks' softirqs, which a file has not, may explain more; see find_lacking */
 };
 
 /* diff_name_of - the names of a function that either side has. */

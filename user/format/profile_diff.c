@@ -420,6 +420,39 @@ static bool may_be_elsewhere(const struct diff_rows *rows, const struct profile_
 	       is_in_softirq(rows, !side, &pair->f[!side]);
 }
 
+/* Whether what @side has otherwise is in softirqs: a function beyond the usual change, or one, or a pair, that the other side lacks. */
+static bool differs_in_softirqs(const struct diff_rows *rows, int side)
+{
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		const struct func_pair *pair = &rows->funcs[i];
+
+		if ((pair->is_beyond || pair->may_be_elsewhere) && pair->f[side].call_cnt &&
+		    is_in_softirq(rows, side, &pair->f[side]))
+			return true;
+	}
+	for (size_t i = 0; i < rows->edge_cnt; i++) {
+		if (rows->edges[i].is_softirq[side] && !rows->edges[i].call_cnt[!side])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What softirqs did for a command in other tasks is not in its recording. That matters if nothing else was found, or if what was found
+ * is in softirqs.
+ */
+static void find_lacking(struct diff_rows *rows, const struct profile_diff *diff)
+{
+	bool is_found = !rows->usual_p50.func_cnt;
+
+	for (size_t i = 0; i < rows->func_cnt && !is_found; i++)
+		is_found = rows->funcs[i].is_beyond;
+	for (int side = 0; side < 2; side++) {
+		if (diff->sides[!side].is_of_command)
+			rows->lacks_softirqs |= !is_found || differs_in_softirqs(rows, side);
+	}
+}
+
 /* ---- what a few calls did ---- */
 
 #define FEW_PART 100 /* calls are few if they are at most one of so many, or one alone */
@@ -534,6 +567,8 @@ static int diff_rows_begin(struct diff_rows *rows, const struct profile_diff *di
 	}
 	if (!err)
 		err = profile_usual_find(rows, diff);
+	if (!err)
+		find_lacking(rows, diff);
 	if (!err && rows->func_cnt)
 		qsort(rows->funcs, rows->func_cnt, sizeof(*rows->funcs), compare_changes);
 	if (!err && rows->edge_cnt)
@@ -770,6 +805,17 @@ static void put_more(struct strbuf *out, size_t cnt, uint32_t row_max)
 		strbuf_printf(out, "%11s and %zu more\n", "", cnt - row_max);
 }
 
+/* @cnt of the @pair_cnt pairs that @side lacks are in softirqs. */
+static void put_softirq_pairs(size_t cnt, size_t pair_cnt, int side, struct strbuf *out)
+{
+	if (cnt == pair_cnt)
+		strbuf_printf(out, "# %s", plural(cnt, "this pair", "these pairs"));
+	else
+		strbuf_printf(out, "# %zu of these %zu pairs", cnt, pair_cnt);
+	strbuf_printf(out, " may have run in another task in %c: %s in or below a softirq\n",
+		      "AB"[side], plural(cnt, "it is", "they are"));
+}
+
 /* Put the pairs that @side alone has. */
 static void diff_put_edges(const struct profile_diff *diff, const struct diff_rows *rows, int side,
 			   struct strbuf *out)
@@ -802,11 +848,8 @@ static void diff_put_edges(const struct profile_diff *diff, const struct diff_ro
 		strbuf_char(out, '\n');
 	}
 	put_more(out, cnt, diff->row_max);
-	if (softirq_cnt && diff->sides[!side].is_of_command)
-		strbuf_printf(
-			out,
-			"# %zu of these %s in or below a softirq, which may have run in another task in %c: that file has the command's alone (record without COMMAND has all)\n",
-			softirq_cnt, plural(softirq_cnt, "is", "are"), "AB"[!side]);
+	if (softirq_cnt)
+		put_softirq_pairs(softirq_cnt, cnt, !side, out);
 }
 
 static void diff_put_moved(const struct inside *moved, struct strbuf *out)
@@ -844,10 +887,26 @@ static void diff_put_unseen(const struct diff_rows *rows, int side, struct strbu
 	diff_put_name(out, &first->f[!side]);
 	if (cnt > 1)
 		strbuf_printf(out, " and %zu more", cnt - 1);
+	strbuf_printf(out,
+		      " ran in no call of the command in %c, but may have run in another task\n",
+		      "AB"[side]);
+}
+
+static void put_lacking(const struct profile_diff *diff, const struct diff_rows *rows,
+			struct strbuf *out)
+{
+	const bool is_both = diff->sides[0].is_of_command && diff->sides[1].is_of_command;
+
+	if (!rows->lacks_softirqs)
+		return;
+	if (is_both)
+		strbuf_str(out, "# both files have");
+	else
+		strbuf_printf(out, "# %c has", "AB"[diff->sides[1].is_of_command]);
 	strbuf_printf(
 		out,
-		" ran in no call of the command in %c; other tasks' softirqs are not in that file (record without COMMAND has them)\n",
-		"AB"[side]);
+		" the command's own calls alone: what softirqs did for it in other tasks is %s (record --packet without COMMAND has that)\n",
+		is_both ? "in neither" : "not in it");
 }
 
 static void put_about(const struct profile_diff *diff, const struct diff_rows *rows,
@@ -859,6 +918,7 @@ static void put_about(const struct profile_diff *diff, const struct diff_rows *r
 	diff_put_unseen(rows, 0, out);
 	diff_put_unseen(rows, 1, out);
 	profile_usual_put(diff, rows, out);
+	put_lacking(diff, rows, out);
 	strbuf_printf(out, "# counts and totals %s, sorted by %s%s\n",
 		      diff->is_per_second ? "per second" : "in all",
 		      diff->sort == PROFILE_BY_NAME ? "" : "change of ",
