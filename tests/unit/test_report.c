@@ -329,6 +329,41 @@ TEST(a_damaged_recording_is_shown_up_to_the_damage)
 	CHECK(strstr(told.said, "ends inside a chunk: 135 bytes ignored"));
 }
 
+/* All that follows is not read, also what is not in memory yet. */
+TEST(what_follows_the_damage_is_counted_to_the_end_of_the_file)
+{
+	static char rest[300000];
+	size_t at;
+
+	write_names();
+	file_read();
+	at = (size_t)(find_chunk(image.bytes, image.len, "SUMM") - image.bytes);
+	memcpy(rest, image.bytes, image.len);
+	rest[at + 16] ^= 1;
+	file_write(rest, sizeof(rest));
+	report_file(false, NULL, 0);
+	CHECK(told.err == -EBADMSG && told.stats.tail_bytes == sizeof(rest) - at);
+	CHECK(strstr(told.said, "bytes from the damage on not read"));
+}
+
+/* Nothing was lost, and nothing can be shown: that is no recording without a call. */
+TEST(a_recording_cut_before_its_first_event_is_refused)
+{
+	size_t at;
+
+	write_names();
+	file_read();
+	at = (size_t)(find_chunk(image.bytes, image.len, "EVNT") - image.bytes);
+	file_write(image.bytes, at + 20);
+	report_file(false, NULL, 0);
+	CHECK(told.err == -ENODATA && !told.stats.row_cnt && told.stats.tail_bytes == 20);
+	CHECK(strstr(told.said, "is cut short before its first event: the last 20 bytes are not "));
+	CHECK(!strstr(told.said, "lost"));
+	file_write(image.bytes, at); /* it may still be written */
+	report_file(false, NULL, 0);
+	CHECK(!told.err && strstr(told.said, " has no call of its "));
+}
+
 struct counter {
 	struct sink sink; /* first */
 	uint64_t row_cnt;

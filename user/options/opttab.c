@@ -1016,7 +1016,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched; or FILE was read, a recording even if it has no "
 	  "call, but for explain. Standard error says so then. With COMMAND: its exit status (128 + N when signal N killed it)." },
 	{ VERDICT_FAILED,
-	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, or (info) is no recording, or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, is damaged or cut before its first event, or (info) is no recording, or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ VERDICT_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the input file." },

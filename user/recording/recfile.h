@@ -351,7 +351,10 @@ void recfile_reader_values(struct recfile_reader *r, struct values *values);
 /* recfile_reader_error - one line: the file, the position, the error; "" without an error. */
 const char *recfile_reader_error(const struct recfile_reader *r);
 
-/* recfile_reader_tail_bytes - at RECFILE_END: bytes of an incomplete chunk at the end. */
+/*
+ * recfile_reader_tail_bytes - at RECFILE_END: bytes of an incomplete chunk at the end. After an error: the bytes from the
+ * damaged chunk to the end of the file; 0: of a pipe, whose length is not known.
+ */
 uint64_t recfile_reader_tail_bytes(const struct recfile_reader *r);
 
 /* recfile_reader_host - the host's facts; NULL before RECFILE_HOST, which comes before all events. */

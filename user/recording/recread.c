@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/privdrop.h"
@@ -554,7 +555,14 @@ const char *recfile_reader_error(const struct recfile_reader *r)
 
 uint64_t recfile_reader_tail_bytes(const struct recfile_reader *r)
 {
-	return r->len - r->at;
+	const uint64_t at = r->pos + r->at;
+	struct stat st;
+
+	if (!r->err)
+		return r->len - r->at;
+	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < at)
+		return 0;
+	return (uint64_t)st.st_size - at;
 }
 
 void recfile_reader_values(struct recfile_reader *r, struct values *values)

@@ -178,6 +178,9 @@ static void put_losses(const struct recinfo *info, struct strbuf *out)
 				     "bytes at the end are"),
 			      stats->is_damaged ? " not read" : " not a whole chunk");
 		title = "";
+	} else if (stats->is_damaged) {
+		put_line(out, title, "what follows the damage, which is not read", "");
+		title = "";
 	}
 	if (*title)
 		put_line(out, title, stats->is_closed ? "none" : "none so far", "");

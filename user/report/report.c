@@ -523,9 +523,22 @@ static void put_unseen(struct strbuf *out, const struct recording *rec)
 		strbuf_str(out, ", as far as is known: events were lost");
 }
 
+/* The file was cut before its first event. Return: -ENODATA. */
+static int tell_cut(const struct recording *rec)
+{
+	const uint64_t bytes = rec->stats->tail_bytes;
+
+	log_error("'%s' is cut short before its first event: the last %" PRIu64
+		  " %s not a whole chunk",
+		  rec->config->path, bytes, plural(bytes, "byte is", "bytes are"));
+	rec->stats->row_cnt = 0; /* do not replace a file with this */
+	log_hint("copy the file again; if its recorder was killed, it has no more than this");
+	return -ENODATA;
+}
+
 /*
  * A recording may be as it should be and have no call, since nobody called: its table is empty. To explain that is not
- * possible. Return: 0 or VERDICT_NOTHING, already logged.
+ * possible. Return: 0, VERDICT_NOTHING or -ENODATA, already logged.
  */
 static int say_empty(const struct recording *rec)
 {
@@ -535,6 +548,8 @@ static int say_empty(const struct recording *rec)
 
 	if (has_seen || rec->config->is_followed)
 		return 0;
+	if (rec->stats->tail_bytes && !rec->stats->event_cnt && !rec->point_cnt)
+		return tell_cut(rec);
 	put_unseen(&text, rec);
 	if (opts && opts->verb == VERB_EXPLAIN) {
 		log_error("'%s' %s", rec->config->path, strbuf_cstr(&text));
@@ -620,7 +635,9 @@ static void recording_account(const struct recording *rec)
 	struct losses_reason losses[LOSSES_CNT];
 
 	stats->is_cut = !stats->is_closed && !report_is_stopped(rec->config);
-	if (stats->tail_bytes)
+	if (stats->is_damaged && !stats->tail_bytes)
+		log_warn("'%s': what follows the damage is not read", path);
+	else if (stats->tail_bytes)
 		log_warn(stats->is_damaged ? "'%s': %" PRIu64 " %s from the damage on not read"
 					   : "'%s' ends inside a chunk: %" PRIu64 " %s ignored",
 			 path, stats->tail_bytes, plural(stats->tail_bytes, "byte", "bytes"));

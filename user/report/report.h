@@ -45,7 +45,7 @@ struct report_stats {
 	uint64_t gap_cnt;    /* losses among the events of a trace.dat whose number is not known */
 	uint64_t torn_cnt;   /* the same of EVENT_TORN */
 	uint64_t back_cnt;   /* events older than the one before on their CPU */
-	uint64_t tail_bytes; /* after the last whole chunk */
+	uint64_t tail_bytes; /* after the last whole chunk; 0 of a damaged pipe: not known */
 	uint32_t leftout_cnts
 		[LEFTOUT_LIMIT_CNT]; /* functions left out during the trace, by enum leftout_limit ... */
 	uint32_t leftout_earlier_cnts
@@ -69,7 +69,7 @@ struct report_stats {
  *
  * Logs problems of the file: damaged lines of a text by number, losses of a recording and where it ends. Rows before
  * the damage reach the sink.
- * Return: 0, also for a truncated recording; -EBADMSG for a damaged file, VERDICT_NOTHING for no trace at all, or when @opts
+ * Return: 0, also for a truncated recording that has an event (else -ENODATA); -EBADMSG for a damaged file, VERDICT_NOTHING for no trace at all, or when @opts
  * name functions or values that it lacks or no call matches them, VERDICT_USAGE when the output is the input,
  * -EPROTONOSUPPORT, or -errno; already logged unless -ENOMEM.
  */
