@@ -232,3 +232,37 @@ TEST(nonsense_as_text_does_no_harm)
 		CHECK(!told.err || (told.err == VERDICT_NOTHING && strstr(told.said, " is ")));
 	}
 }
+
+/* Bytes by chance have some of what tells a kind of text, and are none. */
+TEST(random_bytes_are_no_kind_of_text)
+{
+	static const char *const kinds[] = { "JSON", "text of", "collapsed", "UTF-16", "trace of" };
+	char bytes[3000];
+
+	for (int round = 0; round < 4000; round++) {
+		const size_t len = round % 2 ? sizeof(bytes) : 16 + random_below(500);
+
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = (char)random_below(256);
+		file_write(bytes, len);
+		report_file(true, NULL, 0);
+		in_case("%d: %s", round, told.said);
+		CHECK(told.err == VERDICT_NOTHING && strstr(told.said, "neither a recording nor"));
+		for (size_t i = 0; i < CNT_OF(kinds); i++)
+			CHECK(!strstr(told.said, kinds[i]));
+	}
+}
+
+/* Bytes above 127 are text in the encodings before UTF-8, and so are colours. */
+TEST(texts_that_are_no_utf8_are_read)
+{
+	static const char row[] = "\x1b[32m 0)   0.163 us    |  tcp_filter();\x1b[0m\n";
+	char text[600 + sizeof(row)];
+
+	for (size_t i = 0; i < 600; i++)
+		text[i] = i % 40 == 39 ? '\n' : (char)0xc3;
+	memcpy(text + 600, row, sizeof(row) - 1);
+	file_write(text, 600 + sizeof(row) - 1);
+	report_file(true, NULL, 0);
+	CHECK(!told.err && told.stats.call_cnt == 1);
+}

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cleantext.h"
 #include "base/unpack.h"
 #include "base/vec.h"
 
@@ -58,6 +59,39 @@ static const struct {
 	{ "%PDF-", 5, { "a PDF document", HINT_TEXT } },
 };
 
+/* No text has such a byte; colours, tabs and the like are no such. */
+static bool is_control(unsigned char c)
+{
+	return c == 0x7f || (c < ' ' && (c < '\a' || c > '\r') && c != '\x1b');
+}
+
+static size_t count_controls(struct text text)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		cnt += is_control((unsigned char)text.ptr[i]);
+	return cnt;
+}
+
+/* Whether a line is of bytes that texts have: not one control character, and at most an eighth is no UTF-8. */
+static bool is_text(struct text line)
+{
+	const char *end = line.ptr + line.len;
+	size_t bad_cnt = 0;
+	uint32_t code;
+
+	if (count_controls(line))
+		return false;
+	for (const char *at = line.ptr; at < end;) {
+		const size_t len = clean_utf8(at, end, &code);
+
+		bad_cnt += !len;
+		at += len ? len : 1;
+	}
+	return bad_cnt <= line.len / 8;
+}
+
 #define TAR_AT 257
 
 const struct text_kind *text_kind_of_head(struct text head)
@@ -84,7 +118,7 @@ const struct text_kind *text_kind_of_head(struct text head)
 		nul_cnt += !head.ptr[i];
 	/* a text may be damaged */
 	if (nul_cnt <= head.len / 8)
-		return NULL;
+		return count_controls(head) > head.len / 32 + 1 ? &binary : NULL;
 	return head.len > 8 && head.ptr[0] && !head.ptr[1] && head.ptr[2] && !head.ptr[3] &&
 			       head.ptr[4] && !head.ptr[5]
 		       ? &wide
@@ -235,6 +269,12 @@ static const struct text_kind *kind_of_tracer(struct text name)
 	return &other;
 }
 
+bool text_kind_lacks_depth(struct text line)
+{
+	return is_text(line) && (text_kind_has(line, ") | ") || text_kind_has(line, " us | ")) &&
+	       memchr(line.ptr, '(', line.len);
+}
+
 const struct text_kind *text_kind_of_line(struct text line)
 {
 	static const char tracer[] = "# tracer: ";
@@ -252,6 +292,8 @@ const struct text_kind *text_kind_of_line(struct text line)
 					       HINT_TEXT };
 	const char *event;
 
+	if (!is_text(line))
+		return NULL;
 	while (line.len && (line.ptr[line.len - 1] == '\r' || line.ptr[line.len - 1] == ' '))
 		line.len--;
 	if (text_kind_begins(line, tracer))

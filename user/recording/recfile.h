@@ -22,8 +22,8 @@
  * The file is a header and chunks. Each chunk is written with one write(2) and has a checksum, so the file is always
  * readable up to its last whole chunk: while it is written, after the writer was killed, when the disk is full.
  */
-#define RECFILE_FIRST_BYTE    0x89 /* no text begins with it */
-#define RECFILE_VERSION_MAJOR 1    /* readers refuse any other */
+#define RECFILE_HEAD_BYTES    8 /* which no other file begins with */
+#define RECFILE_VERSION_MAJOR 1 /* readers refuse any other */
 /* A higher minor version may have chunks that older readers skip. */
 #define RECFILE_VERSION_MINOR 13
 #define RECFILE_CHUNK_MAX     (1u << 20) /* bytes of a chunk after its header */
@@ -316,6 +316,9 @@ struct recfile_item {
 	const struct leftout *leftout;         /* LEFTOUT: its functions are in the table */
 	const struct recfile_trigger *trigger; /* TRIGGER: its function is in the table */
 };
+
+/* recfile_begins - whether a file that begins with these bytes, at least one, may be a recording. */
+bool recfile_begins(const void *bytes, size_t len);
 
 /* recfile_is_known - whether the file @path begins as recordings do. */
 bool recfile_is_known(const char *path);

@@ -412,6 +412,12 @@ static int recread_fill(struct recfile_reader *r, size_t want)
 	return 0;
 }
 
+bool recfile_begins(const void *bytes, size_t len)
+{
+	return len && !memcmp(bytes, recwire_magic,
+			      len < sizeof(recwire_magic) ? len : sizeof(recwire_magic));
+}
+
 static int check_file_head(struct recfile_reader *r)
 {
 	struct file_head head;
@@ -421,8 +427,7 @@ static int check_file_head(struct recfile_reader *r)
 		return err;
 	if (!r->len)
 		return recread_fail(r, -EBADMSG, "the file is empty");
-	if (memcmp(r->buf, recwire_magic,
-		   r->len < sizeof(recwire_magic) ? r->len : sizeof(recwire_magic)) != 0)
+	if (!recfile_begins(r->buf, r->len))
 		return recread_fail(r, -EBADMSG, "this is not a recording");
 	if (r->len < sizeof(head))
 		return recread_fail(r, -EBADMSG, "the file ends inside its header");
@@ -444,14 +449,14 @@ static int check_file_head(struct recfile_reader *r)
 bool recfile_is_known(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char head[sizeof(recwire_magic)];
+	char head[RECFILE_HEAD_BYTES];
 	ssize_t len;
 
 	if (fd < 0)
 		return false;
 	len = read(fd, head, sizeof(head));
 	close(fd);
-	return len == sizeof(head) && !memcmp(head, recwire_magic, sizeof(head));
+	return len == sizeof(head) && recfile_begins(head, sizeof(head));
 }
 
 int recfile_reader_new(struct recfile_reader **out, const char *path)

@@ -31,7 +31,9 @@
 #define CHUNK_TRIG  CHUNK_TYPE('T', 'R', 'I', 'G')
 #define CHUNK_USTK  CHUNK_TYPE('U', 'S', 'T', 'K')
 
-static const char recwire_magic[8] = { '\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n' };
+static const char recwire_magic[RECFILE_HEAD_BYTES] = {
+	'\x89', 'n', 'f', 'g', 'r', 'e', 'c', '\n'
+};
 
 struct file_head {
 	char magic[8];

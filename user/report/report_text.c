@@ -603,13 +603,6 @@ static void take_cut(struct import *im, struct text line, const struct row *at)
 	im->is_gap = true;
 }
 
-/* A row whose blanks were collapsed, whatever is in front of it. */
-static bool lacks_depth(struct text line)
-{
-	return (memmem(line.ptr, line.len, ") | ", 4) || memmem(line.ptr, line.len, " us | ", 6)) &&
-	       memchr(line.ptr, '(', line.len);
-}
-
 static void take_no_row(struct import *im, struct text line, const char *why)
 {
 	if (text_repair_is_bare_call(line)) {
@@ -619,7 +612,7 @@ static void take_no_row(struct import *im, struct text line, const char *why)
 	}
 	im->is_gap = true;
 	note_kind(im, line);
-	im->lacks_depth |= why == text_loose_no_depth || lacks_depth(line);
+	im->lacks_depth |= why == text_loose_no_depth || text_kind_lacks_depth(line);
 	if (!why || !text_repair_looks_like_row(line))
 		why = no_row;
 	bad_line(im, im->line, why);

@@ -66,36 +66,36 @@ static void verbs_drop_privileges(void)
 	privdrop(0, false);
 }
 
-/* The first byte of a pipe, which stays in it. Waits for it. Return: -1: there is none. */
-static int pipe_first(int fd)
+/* The first bytes of a pipe, which stay in it. Waits for one. Return: how many there are; -1: none. */
+static ssize_t pipe_head(int fd, char *head, size_t len)
 {
-	unsigned char first;
 	int copy[2];
-	int got = -1;
+	ssize_t got;
 
 	if (pipe2(copy, O_CLOEXEC))
 		return -1;
-	if (tee(fd, copy[1], 1, 0) == 1 && read(copy[0], &first, 1) == 1)
-		got = first;
+	got = tee(fd, copy[1], len, 0);
+	if (got > 0)
+		got = read(copy[0], head, (size_t)got);
 	close(copy[0]);
 	close(copy[1]);
 	return got;
 }
 
-/* Files of procfs and tracefs have no size, and reading some of them consumes the data. */
-static int first_byte(int fd)
+/* Whether a file begins as recordings do. Those of procfs and tracefs have no size, and reading some of them consumes the data. */
+static bool begins_as_recording(int fd)
 {
+	char head[RECFILE_HEAD_BYTES];
+	ssize_t len = -1;
 	struct stat st;
-	unsigned char first;
 
 	if (fstat(fd, &st))
-		return -1;
+		return false;
 	if (S_ISFIFO(st.st_mode))
-		return pipe_first(fd);
-	if (!S_ISREG(st.st_mode) || !st.st_size ||
-	    pread(fd, &first, 1, lseek(fd, 0, SEEK_CUR)) != 1)
-		return -1;
-	return first;
+		len = pipe_head(fd, head, sizeof(head));
+	else if (S_ISREG(st.st_mode) && st.st_size)
+		len = pread(fd, head, sizeof(head), lseek(fd, 0, SEEK_CUR));
+	return len > 0 && recfile_begins(head, (size_t)len);
 }
 
 /* A pipe that a shell made for <(...) can be opened twice, and so can /dev/null; a named pipe might lose its writer. */
@@ -113,17 +113,17 @@ static bool may_open(const char *path)
  */
 static bool looks_like_text(const char *path)
 {
-	int first;
+	bool is_recording;
 	int fd;
 
 	if (!strcmp(path, "-"))
-		return first_byte(STDIN_FILENO) != RECFILE_FIRST_BYTE;
+		return !begins_as_recording(STDIN_FILENO);
 	fd = may_open(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return false;
-	first = first_byte(fd);
+	is_recording = begins_as_recording(fd);
 	close(fd);
-	return first != RECFILE_FIRST_BYTE;
+	return !is_recording;
 }
 
 /* ---- info ---- */
