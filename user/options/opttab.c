@@ -1016,7 +1016,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched; or FILE was read, a recording even if it has no "
 	  "call, but for explain. Standard error says so then. With COMMAND: its exit status (128 + N when signal N killed it)." },
 	{ VERDICT_FAILED,
-	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, is damaged or cut before its first event, or (info) is no recording, or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, is damaged or cut before its first event, or (info) is a text, or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ VERDICT_USAGE,
 	  "The command line or a configuration file is wrong, or -o names the input file." },
@@ -1024,7 +1024,7 @@ const struct exit_status_def exit_status_defs[] = {
 	  "A -T or -G matches no function of this kernel or of the recording, or an -N or -g names no function of this "
 	  "kernel; or an -e matches no tracepoint; or --when names a function that is not traced, or --filter or --show a name or a member that "
 	  "no function has, or --filter one that a start function lacks; or no function is left to trace; or with --packet, no function to start at; or "
-	  "no call of FILE matches the options that select calls, or FILE is a directory, or a text or a trace.dat without a call; or explain found "
+	  "no call of FILE matches the options that select calls, or FILE is a directory, is empty or no text at all, or is a text or a trace.dat without a call; or explain found "
 	  "no slow call in FILE, or --by stage none of its functions or no packet, in diff in both files; or no "
 	  "call of FILE matches --callers=GLOB or --callees=GLOB." },
 	{ VERDICT_LOSSES,

@@ -6,7 +6,7 @@
 
 /*
  * What the readers of the kinds of files share. Private to report.c, report_text.c, report_dat.c and datinfo.c; verbs.c asks
- * report_dat_knows.
+ * report_dat_knows and report_text_refuse.
  */
 
 /* report_check_input - refuse to overwrite the input @fd. Return: 0 or VERDICT_USAGE, already logged. */
@@ -24,6 +24,14 @@ bool report_is_stopped(const struct report_config *config);
 
 /* report_text_run - report_run for a text. */
 int report_text_run(const struct report_config *config, struct report_stats *stats);
+
+/*
+ * report_text_refuse - say what a file is that is no recording, as report does if its first bytes tell. @opened: called
+ * when the file is open.
+ *
+ * Return: VERDICT_NOTHING; -EBADMSG: it may be a text; or -errno. Already logged unless -ENOMEM.
+ */
+int report_text_refuse(const char *path, void (*opened)(void));
 
 /* A file of trace-cmd in memory. */
 struct dat_file {

@@ -845,6 +845,16 @@ static int replaytext_choice_begin(struct import *im)
 	return choose_rows_new(&im->choice, &config);
 }
 
+static const struct text_kind empty_kind = { "empty", "a trace was not written, or not yet" };
+
+/* Return: VERDICT_NOTHING. */
+static int refuse_as(const char *path, const struct text_kind *kind)
+{
+	log_error("'%s' is %s", path, kind->what);
+	log_hint("%s", kind->hint);
+	return VERDICT_NOTHING;
+}
+
 /* Say what the file is, since it has no call. @kind: NULL: nobody knows. Return: VERDICT_NOTHING. */
 static int refuse(const struct import *im, const struct text_kind *kind)
 {
@@ -852,13 +862,10 @@ static int refuse(const struct import *im, const struct text_kind *kind)
 		"neither a recording nor function_graph text",
 		"such text comes from netfgraph, perf ftrace and the kernel's tracer function_graph"
 	};
-	static const struct text_kind empty = { "empty", "a trace was not written, or not yet" };
 
 	if (!kind)
-		kind = im->stats->line_cnt ? &unknown : &empty;
-	log_error("'%s' is %s", im->config->path, kind->what);
-	log_hint("%s", kind->hint);
-	return VERDICT_NOTHING;
+		kind = im->stats->line_cnt ? &unknown : &empty_kind;
+	return refuse_as(im->config->path, kind);
 }
 
 /* A text without a call. In a comparison, an empty trace is a side like any other. Return: 0 or VERDICT_NOTHING. */
@@ -883,19 +890,19 @@ static int on_no_call(const struct import *im)
 }
 
 /* Whether the file was read to its end. Return: 0, -errno or a verdict, already logged. */
-static int read_error(const struct import *im, const struct lines *ls)
+static int read_error(const char *path, const struct lines *ls)
 {
 	const char *why;
 	const int err = lines_error(ls, &why);
 
 	if (err && why) {
-		log_error("'%s': %s", im->config->path, why);
+		log_error("'%s': %s", path, why);
 	} else if (err == -EISDIR) {
-		log_error("'%s' is a directory", im->config->path);
+		log_error("'%s' is a directory", path);
 		log_hint("give the name of a file in this directory");
 		return VERDICT_NOTHING;
 	} else if (err && err != -ENOMEM) {
-		log_error("cannot read '%s': %s", im->config->path, strerror(-err));
+		log_error("cannot read '%s': %s", path, strerror(-err));
 	}
 	return err;
 }
@@ -921,7 +928,7 @@ static int import_lines(struct import *im, struct lines *ls)
 	if (im->has_calls || im->has_rows || im->warn_cnt || im->warn_reason != no_row)
 		warn_flush(im);
 	if (!im->err)
-		im->err = read_error(im, ls);
+		im->err = read_error(im->config->path, ls);
 	if (!im->err && !im->has_calls)
 		im->err = on_no_call(im);
 	if (!im->err && im->choice)
@@ -985,5 +992,30 @@ int report_text_run(const struct report_config *config, struct report_stats *sta
 		err = import_lines(&im, ls);
 	lines_free(ls);
 	import_release(&im);
+	return err;
+}
+
+int report_text_refuse(const char *path, void (*opened)(void))
+{
+	const struct text_kind *kind;
+	struct lines *ls = NULL;
+	struct text line;
+	bool has_line;
+	int err = open_lines(&ls, path);
+
+	if (err)
+		return err;
+	opened();
+	has_line = lines_next(ls, &line);
+	err = read_error(path, ls);
+	kind = has_line ? text_kind_of_head(lines_head(ls)) : &empty_kind;
+	if (!err && kind) {
+		err = refuse_as(path, kind);
+	} else if (!err) {
+		log_error("'%s': this is not a recording", path);
+		log_hint("'netfgraph report FILE' and 'netfgraph diff A B' read texts");
+		err = -EBADMSG;
+	}
+	lines_free(ls);
 	return err;
 }

@@ -159,7 +159,6 @@ static int print(const struct opts *opts, const struct recinfo *info)
 
 static enum verdict info_of_recording(const struct opts *opts)
 {
-	const bool is_text = looks_like_text(opts->input_path);
 	struct recinfo info;
 	bool is_foreign;
 	bool has_losses;
@@ -174,8 +173,7 @@ static enum verdict info_of_recording(const struct opts *opts)
 	recinfo_release(&info);
 	verdict = verdict_on(opts, NULL, err ? err : print_err, has_losses);
 	if (is_foreign)
-		log_hint(is_text ? "'netfgraph report FILE' and 'netfgraph diff A B' read texts"
-				 : "'netfgraph record -o FILE' makes a recording");
+		log_hint("'netfgraph record -o FILE' makes a recording");
 	return verdict;
 }
 
@@ -207,6 +205,10 @@ enum verdict verbs_info(const struct opts *opts)
 {
 	if (report_dat_knows(opts->input_path))
 		return info_of_dat(opts);
+	if (looks_like_text(opts->input_path))
+		return verdict_on(opts, NULL,
+				  report_text_refuse(opts->input_path, verbs_drop_privileges),
+				  false);
 	return info_of_recording(opts);
 }
 
