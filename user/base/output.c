@@ -90,6 +90,14 @@ static void hint_directory(const char *path, size_t len)
 	free(dir);
 }
 
+void openhint_directory(const char *dir, int err)
+{
+	if (err == -ENOENT)
+		hint_directory(dir, strlen(dir));
+	else if (err == -EACCES)
+		log_hint("give a directory that you may write to");
+}
+
 /* openhint_write - as openhint_read, for the output file @path. */
 static void openhint_write(const char *path, int err)
 {

@@ -220,4 +220,7 @@ void stream_wait(int fd, int wait_ms);
 /* openhint_read - log what helps after the message that the file of a trace cannot be opened; often nothing. @err: -errno. */
 void openhint_read(int err);
 
+/* openhint_directory - the same of the directory @dir in which files were to be made. */
+void openhint_directory(const char *dir, int err);
+
 #endif

@@ -367,6 +367,8 @@ const char *filter_parse(struct filter **out, const char *text)
 	r.at = r.filter->text;
 	if (!r.at)
 		filter_fail(&r, "does not fit in memory");
+	else if (!r.at[strspn(r.at, " \t\n")])
+		filter_fail(&r, "is empty");
 	else
 		r.filter->root = take_list(&r, FILTER_OR);
 	if (!r.wrong) {

@@ -60,6 +60,8 @@ static const struct foreign {
 
 	{ FOREIGN_MISPLACED, "report/input report/interval",
 	  "report takes FILE itself: netfgraph report {FILE}" },
+	{ FOREIGN_MISPLACED, "report/show profile/show explain/show",
+	  "netfgraph record --show {skb.len} keeps them, and a report of that file shows them" },
 	{ FOREIGN_MISPLACED, "info/input info/interval",
 	  "info takes FILE itself: netfgraph info {FILE}" },
 	{ FOREIGN_MISPLACED, "diff/input", "diff takes both files itself: netfgraph diff A B" },
@@ -606,8 +608,9 @@ static const char *expression_hint(const struct opt_def *def, const char *text)
 		if (strlen(words[i]) == len && !memcmp(words[i], text, len))
 			return "--packet 'tcp port 443' selects packets";
 	}
-	return strpbrk(text, " <>=&|!()") ? syntax
-					  : "the expression needs quotes: --filter 'retval < 0'";
+	return !*text || strpbrk(text, " <>=&|!()")
+		       ? syntax
+		       : "the expression needs quotes: --filter 'retval < 0'";
 }
 
 static const char *value_hint(const struct opt_def *def, const char *text)

@@ -355,6 +355,15 @@ static int recread_fail(struct recfile_reader *r, int err, const char *fmt, ...)
 	return err;
 }
 
+/* recread_unread - fail because the file cannot be opened or read. Return: @err. */
+static int recread_unread(struct recfile_reader *r, int err)
+{
+	snprintf(r->error, sizeof(r->error), "cannot read '%.*s': %s", PATH_SHOWN, r->path,
+		 strerror(-err));
+	r->err = err;
+	return err;
+}
+
 /* recread_damaged - fail because the current chunk is whole but its contents are invalid. Return: -EBADMSG. */
 static int recread_damaged(struct recfile_reader *r, const char *what)
 {
@@ -401,10 +410,8 @@ static int recread_fill(struct recfile_reader *r, size_t want)
 
 		if (part < 0 && errno == EINTR)
 			continue;
-		if (part < 0) {
-			err = -errno;
-			return recread_fail(r, err, "cannot read: %s", strerror(-err));
-		}
+		if (part < 0)
+			return recread_unread(r, -errno);
 		if (!part)
 			break;
 		r->len += (size_t)part;
@@ -478,7 +485,7 @@ int recfile_reader_new(struct recfile_reader **out, const char *path)
 	}
 	r->fd = infile_open(path);
 	if (r->fd < 0)
-		return recread_fail(r, r->fd, "cannot read: %s", strerror(-r->fd));
+		return recread_unread(r, r->fd);
 	return check_file_head(r);
 }
 

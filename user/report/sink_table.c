@@ -204,9 +204,13 @@ int metricsfile_put(struct rowsink *rows, struct text bytes)
 
 int metricsfile_check(const struct opts *opts)
 {
+	int err;
+
 	if (!opts->output_dir || !access(opts->output_dir, W_OK | X_OK))
 		return 0;
-	log_error("cannot write to the directory '%s': %s", opts->output_dir, strerror(errno));
+	err = -errno;
+	log_error("cannot write to the directory '%s': %s", opts->output_dir, strerror(-err));
+	openhint_directory(opts->output_dir, err);
 	return -EACCES;
 }
 

@@ -1,10 +1,13 @@
 #include "session/filewords.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/unpack.h"
 #include "base/verdict.h"
 #include "recording/recfile.h"
 #include "report/report_parts.h"
@@ -14,6 +17,22 @@ bool filewords_is_plain(const char *path)
 	struct stat st;
 
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
+}
+
+bool filewords_is_trace(const char *path)
+{
+	const int fd = filewords_is_plain(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	char head[4096];
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = read(fd, head, sizeof(head));
+	close(fd);
+	return len > 0 &&
+	       (unpack_knows(head, (size_t)len) ||
+		memmem(head, (size_t)len, "# tracer: function_graph", 24) ||
+		(memmem(head, (size_t)len, "|  ", 3) && memmem(head, (size_t)len, "() {\n", 5)));
 }
 
 void filewords_hint(const char *before, const char *word, const char *rest)

@@ -13,6 +13,9 @@ void filewords_hint(const char *before, const char *word, const char *rest);
 /* filewords_is_plain - whether @path is a file without execute permission, which is most likely input. */
 bool filewords_is_plain(const char *path);
 
+/* filewords_is_trace - whether such a file begins as function_graph text does, or is packed. */
+bool filewords_is_trace(const char *path);
+
 /*
  * filewords_check - refuse files where list and latency take functions, and recordings where a COMMAND stands.
  *

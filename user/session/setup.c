@@ -123,10 +123,12 @@ static void hint_command(const struct opts *opts)
 	const char *near = suggest_of(word, opts_verb_name);
 	const bool is_verb = opts_verb_of(word) != VERB_TRACE;
 
-	if (filewords_is_plain(word))
+	if (filewords_is_trace(word))
 		filewords_hint(opts->verb == VERB_PROFILE ? "netfgraph profile --input "
 							  : "netfgraph report ",
-			       word, " reads a recording or a text");
+			       word, " reads a text");
+	else if (filewords_is_plain(word))
+		filewords_hint("it has no execute permission, which chmod +x ", word, " gives it");
 	else if ((opts->has_callers && !opts->callers_of) ||
 		 (opts->has_callees && !opts->callees_of))
 		filewords_hint("--callers and --callees take a GLOB after '=': --callers=", word,
