@@ -332,7 +332,10 @@ static void offer_members(const struct btf *btf, const struct btf_type *type, st
 
 static bool lacks_member(struct walk *w, struct text name)
 {
+	const char *kind = btf_is_union(w->type) ? "union" : "struct";
+	const char *of = walk_type_name(w, w->type);
 	char word[SUGGEST_NAME_BYTES];
+	char all[160];
 	struct suggest near;
 	const char *text;
 	bool is_near;
@@ -342,11 +345,14 @@ static bool lacks_member(struct walk *w, struct text name)
 	offer_members(w->btf, w->type, &near, NULL, 0);
 	text = suggest_text(&near);
 	is_near = *text != '\0';
-	if (!*text)
-		text = "bpftool btf dump file /sys/kernel/btf/vmlinux format c";
-	snprintf(w->why, MEMBER_WHY, "%s %.60s has no member '%s'; %s %s%s",
-		 btf_is_union(w->type) ? "union" : "struct", walk_type_name(w, w->type), word,
-		 is_near ? "did you mean" : "its members:", text, is_near ? "?" : "");
+	/* of thousands of types, this one */
+	snprintf(
+		all, sizeof(all),
+		"bpftool btf dump file /sys/kernel/btf/vmlinux format c | sed -n '/^%s %.60s {/,/^}/p'",
+		kind, of);
+	snprintf(w->why, MEMBER_WHY, "%s %.60s has no member '%s'; %s %s%s", kind, of, word,
+		 is_near ? "did you mean" : "its members:", is_near ? text : all,
+		 is_near ? "?" : "");
 	return false;
 }
 

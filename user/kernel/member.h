@@ -13,7 +13,7 @@ struct btf_type;
 
 #define MEMBER_STEP_MAX     6
 #define MEMBER_ADDRESS_MASK (-8) /* of member.bits_at */
-#define MEMBER_WHY          320  /* bytes for any complaint */
+#define MEMBER_WHY          400  /* bytes for any complaint */
 
 /*
  * How to read what a path names, from a pointer on: .MEMBER, ->MEMBER (the same), [INDEX], and :STRUCT, which tells the
