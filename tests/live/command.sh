@@ -225,7 +225,7 @@ test_silence()
 	{
 		says 0 "'__sys_getsockname' was not called by the command" '' -o out $get -- true
 		says 3 "'__sys_getsockname' was not called by the command" '' -o out $get -- sh -c 'exit 3'
-		says 0 "none of the 2 traced functions was called in cgroup /other" 'cgroup /other has no task now' \
+		says 0 "none of the 2 traced functions was called in cgroup /other" "$leave_out --cgroup to trace the command" \
 			-o out $get -T inet_getname --cgroup /other -- ./client calls 3
 		says 0 "'__sys_getsockname' was not called by process $server in container table" \
 			"$leave_out -p and --container to trace the command" \

@@ -905,7 +905,11 @@ static void put_nat(struct strbuf *out, const struct session *ses)
 
 static void put_reason(struct strbuf *out, const struct session *ses)
 {
-	if (silence_why(ses->scope, out) || ses->opts->host_side)
+	/* a COMMAND out of scope explains more than a scope that is empty */
+	const bool is_outside =
+		ses->has_child && !ses->opts->host_side && !scopeopts_is_command(ses->opts);
+
+	if (!is_outside && (silence_why(ses->scope, out) || ses->opts->host_side))
 		return;
 	if (scopeopts_is_command(ses->opts)) {
 		if (!ses->opts->counts_points)
