@@ -651,13 +651,36 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 	return cfg;
 }
 
+/* Functions that have fentry and fexit, although the others have not: BPF programs, start functions, those with members. */
+static size_t pair_func_cnt(const struct session *ses)
+{
+	const struct bpfobj *obj = &ses->bpfobj;
+	const struct attach_plan *plan = &obj->plan;
+	size_t cnt = 0;
+
+	for (size_t i = 0; plan->mode != ATTACH_PAIR && i < ses->functab.cnt; i++) {
+		const struct func *func = &ses->functab.funcs[i];
+
+		if (func->prog_id)
+			cnt += plan->progs == ATTACH_PAIR;
+		else if (plan->fallback == ATTACH_PAIR)
+			cnt += bpfobj_needs_own(obj, func, i) ||
+			       (plan->starts_by_pair && bpfobj_is_start(obj, func));
+	}
+	return cnt;
+}
+
 /* Tell the attach mode to the user, and to a recording's readers. */
 static void tell_mode(struct session *ses)
 {
 	const struct attach_way *way = attach_way(ses->bpfobj.plan.mode);
+	const size_t pair_cnt = pair_func_cnt(ses);
 	char *by = ses->made.attach;
+	int len = snprintf(by, sizeof(ses->made.attach), "%s: %s", way->link, way->programs);
 
-	snprintf(by, sizeof(ses->made.attach), "%s: %s", way->link, way->programs);
+	if (pair_cnt && len < (int)sizeof(ses->made.attach))
+		snprintf(by + len, sizeof(ses->made.attach) - (size_t)len,
+			 ", but fentry and fexit for %zu of %zu", pair_cnt, ses->functab.cnt);
 	log_info("attaching by %s", by);
 }
 
