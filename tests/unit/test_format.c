@@ -26,18 +26,18 @@ TEST(json_calls_and_all_else)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":\"mod\","
-		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"ret\":-22,"
+		"\"args\":{\"len\":5},\"caller\":\"send+0x1/0x2\",\"caller_module\":null,\"ret\":-22,"
 		"\"complete\":true,\"returned\":true}\n" HEAD
 		"\"type\":\"comment\",\"comment\":\"a \\\"b\\\"\",\"time_unix_ns\":null,\"time_ns\":1600,\"cpu\":1,\"tid\":77,"
 		"\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\"}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":2500,\"duration_ns\":1500,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":\"0x5\",\"complete\":true,\"returned\":true}\n" HEAD
+		"\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":\"0x5\",\"complete\":true,\"returned\":true}\n" HEAD
 		"\"type\":\"lost\",\"lost\":17,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":2600}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":3000,\"end_ns\":null,\"duration_ns\":null,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n");
+		"\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n");
 }
 
 TEST(json_of_ends_that_may_not_belong_together)
@@ -50,13 +50,13 @@ TEST(json_of_ends_that_may_not_belong_together)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1200,\"end_ns\":1500,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":1,\"func\":\"copy\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
+		"\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":null,\"duration_ns\":null,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n" HEAD
+		"\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":null,\"complete\":false,\"returned\":false}\n" HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":9000,\"duration_ns\":null,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"send\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":false,\"returned\":true}\n");
+		"\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":null,\"complete\":false,\"returned\":true}\n");
 }
 
 /* The slice ends where the call was last seen; the return is an instant event. */
@@ -101,7 +101,7 @@ TEST(json_knows_the_host_and_the_time)
 		"{\"schema\":2,\"host\":\"web \\\"1\\\"\",\"begin_unix_ns\":6000,\"begin_ns\":1000,"
 		"\"end_ns\":1300,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":70,\"cgroup_id\":1234,\"netns\":4026531840,\"comm\":\"curl\","
 		"\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":{\"sk\":\"0xffff8880\",\"ok\":true,"
-		"\"key\":\"{a=1, b=2}\",\"name\":\"\\\"x, y\\\"\",\"4\":7},\"caller\":null,"
+		"\"key\":\"{a=1, b=2}\",\"name\":\"\\\"x, y\\\"\",\"4\":7},\"caller\":null,\"caller_module\":null,"
 		"\"ret\":\"0x1f\",\"complete\":true,\"returned\":true}\n");
 }
 
@@ -118,7 +118,7 @@ TEST(json_has_null_where_a_text_has_no_times)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":null,\"end_ns\":null,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,"
 		"\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\","
-		"\"module\":null,\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
+		"\"module\":null,\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n" HEAD
 		"\"type\":\"lost\",\"lost\":null,\"cpu\":1,\"time_unix_ns\":null,\"time_ns\":null}\n");
 }
 
@@ -133,7 +133,7 @@ TEST(json_of_a_leaf_that_slept)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":6300,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,"
-		"\"args\":null,\"caller\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
+		"\"args\":null,\"caller\":null,\"caller_module\":null,\"ret\":null,\"complete\":true,\"returned\":true}\n");
 }
 
 /* The dialect before 6.13 has no name for a result. */
@@ -147,7 +147,7 @@ TEST(json_of_a_result_behind_a_caller)
 		HEAD
 		"\"begin_unix_ns\":null,\"begin_ns\":1000,\"end_ns\":1300,\"duration_ns\":300,\"net_ns\":null,\"net_error_ns\":null,\"cpu\":1,\"tid\":77,\"pid\":null,\"cgroup_id\":null,\"netns\":null,"
 		"\"comm\":\"curl\",\"depth\":0,\"func\":\"recv\",\"module\":null,\"args\":null,"
-		"\"caller\":\"send+0x1/0x2\",\"ret\":-22,\"complete\":true,\"returned\":true}\n");
+		"\"caller\":\"send+0x1/0x2\",\"caller_module\":\"mod\",\"ret\":-22,\"complete\":true,\"returned\":true}\n");
 }
 
 /* Source lines stand beside the callers, which stay as they are without. */

@@ -679,6 +679,7 @@ static int call_keep(struct calltask *task, struct call *call, const struct row 
 	if (row->caller) {
 		text_follow(&caller->place, row, bytes);
 		text_follow(&caller->symbol.text, row, bytes);
+		text_follow(&caller->module.text, row, bytes);
 	}
 	return 0;
 }

@@ -185,11 +185,15 @@ static bool put_packet(struct notes *nt, const struct row *row, const struct cal
 static struct caller frame_of(const struct notes *nt, struct text place)
 {
 	const char *blank = place.len ? memchr(place.ptr, ' ', place.len) : NULL;
+	const char *end = place.ptr + place.len;
+	const bool has_module = blank && end - blank > 3 && blank[1] == '[' && end[-1] == ']';
 
 	return (struct caller){
 		.place = place,
 		.source = srcline_return(nt->config.srcline, place),
 		.symbol.text = { place.ptr, blank ? (size_t)(blank - place.ptr) : place.len },
+		.module.text = { has_module ? blank + 2 : NULL,
+				 has_module ? (size_t)(end - blank) - 3 : 0 },
 	};
 }
 

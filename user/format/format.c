@@ -363,6 +363,13 @@ static void get_caller(const struct calltask *task, const struct call *call, str
 	set_value(out, call->caller ? &call->caller->symbol : NULL);
 }
 
+static void get_caller_module(const struct calltask *task, const struct call *call,
+			      struct fmt_value *out)
+{
+	(void)task;
+	set_value(out, call->caller ? &call->caller->module : NULL);
+}
+
 static void get_ret(const struct calltask *task, const struct call *call, struct fmt_value *out)
 {
 	(void)task;
@@ -401,6 +408,7 @@ const struct fmt_field fmt_fields[] = {
 	{ "module", FMT_SLICE, FMT_PLAIN, get_module },
 	{ "args", FMT_BEGIN, FMT_PLAIN, get_args },
 	{ "caller", FMT_BEGIN, FMT_PLAIN, get_caller },
+	{ "caller_module", FMT_BEGIN, FMT_PLAIN, get_caller_module },
 	{ "ret", FMT_END, FMT_PLAIN, get_ret },
 	{ "complete", FMT_END, FMT_PLAIN, get_complete },
 	{ "returned", FMT_SLICE, FMT_PLAIN, get_returned },

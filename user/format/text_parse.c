@@ -822,6 +822,13 @@ static bool take_caller(struct text note, struct caller *caller)
 	*caller = (struct caller){ .place = text_between(note.ptr + 2,
 							 end ? end : note.ptr + note.len) };
 	caller->symbol.text = caller->place;
+	if (end && note.ptr + note.len - end > 3 && end[1] == '[') {
+		const size_t left = (size_t)(note.ptr + note.len - end) - 2;
+		const char *close = memchr(end + 2, ']', left);
+
+		if (close)
+			caller->module.text = text_between(end + 2, close);
+	}
 	if (is_pointer(caller->place, &caller->symbol.number))
 		caller->symbol.kind = VALUE_POINTER;
 	return true;

@@ -93,6 +93,7 @@ struct caller {
 	struct text place;   /* "veth_xmit+0x4b/0x4f [veth]"; len 0: unknown */
 	struct text source;  /* its source line; len 0: unknown */
 	struct value symbol; /* place without its module; POINTER: just an address is known */
+	struct value module; /* text of len 0: built in, or unknown */
 };
 
 /* A place in a user stack. */
