@@ -186,26 +186,36 @@ TEST(medians_that_do_not_add_up_are_said)
 
 /* ---- packets that were dropped ---- */
 
-/* Two slow calls in which a packet was freed. */
-static void put_freed(const char *location, const char *reason, uint64_t protocol)
+/* So many calls in which a packet was freed, in a call below these functions, each called by the one before. */
+static void put_freed_below(uint64_t at, int cnt, const char *const *funcs, uint32_t func_cnt,
+			    const char *location, const char *reason, uint64_t protocol)
 {
 	const struct value fields[] = {
 		{ .name = TEXT("protocol"), .number = protocol, .form = FORM_UNSIGNED },
 		{ .name = TEXT("location"), .text = text_from(location) },
 		{ .name = TEXT("reason"), .text = text_from(reason) },
 	};
-	uint64_t at = put_usuals(1000, 40);
 
-	for (int i = 0; i < 2; i++, at += 60000) {
-		struct row row = call_row(ROW_POINT, 1, (at + 20) * US, 0, "kfree_skb");
+	for (int i = 0; i < cnt; i++, at += 60000) {
+		struct row row = call_row(ROW_POINT, func_cnt + 1, (at + 20) * US, 0, "kfree_skb");
 
 		put(ROW_ENTRY, 0, at, 0, "f");
+		for (uint32_t k = 0; k < func_cnt; k++)
+			put(ROW_ENTRY, k + 1, at + 10 + k, 0, funcs[k]);
 		row.module = text_from("skb");
 		row.args = fields;
 		row.arg_cnt = CNT_OF(fields);
 		CHECK(!slowcalls_row(sc, &row));
+		for (uint32_t k = func_cnt; k; k--)
+			put(ROW_RETURN, k, at + 30 - k, 21 - 2 * k, funcs[k - 1]);
 		put(ROW_RETURN, 0, at + 50000, 50000, "f");
 	}
+}
+
+/* Two slow calls in which a packet was freed. */
+static void put_freed(const char *location, const char *reason, uint64_t protocol)
+{
+	put_freed_below(put_usuals(1000, 40), 2, NULL, 0, location, reason, protocol);
 }
 
 /* Before the figures. */
@@ -249,4 +259,47 @@ TEST(freed_fragments_are_no_reason)
 		"\nSeen: IPv6 packets' fragments were freed (skb:kfree_skb) reason=NOT_SPECIFIED in "
 		"skb_release_data, which is no drop by itself: in 2 of 2 slow calls, and in 0 of 40",
 		true);
+}
+
+#define IS_HIDDEN "return_to_handler+0x0/0x50"
+
+/* Where the trace itself hides who called, it is the traced function around those that only free. */
+TEST(the_place_of_a_drop_that_tracing_hides)
+{
+	static const char *const funcs[] = { "nft_do_chain", "sk_skb_reason_drop" };
+
+	put_freed_below(put_usuals(1000, 40), 2, funcs, 2, IS_HIDDEN, "NETFILTER_DROP", 2048);
+	check_has(NULL, "(by a firewall rule or connection tracking) in nft_do_chain: in 2 of 2",
+		  true);
+}
+
+/* A queue drops what it has put into a list. */
+TEST(the_place_of_a_drop_in_a_list_is_the_queue)
+{
+	static const char *const funcs[] = { "__dev_queue_xmit", "kfree_skb_list_reason" };
+
+	put_freed_below(put_usuals(1000, 40), 2, funcs, 2, "kfree_skb_list_reason+0x1/0x2",
+			"QDISC_DROP", 2048);
+	check_has(NULL, " reason=QDISC_DROP in __dev_queue_xmit: in 2 of 2", true);
+}
+
+/* A start function that itself frees has nothing around it. */
+TEST(a_drop_may_have_no_place)
+{
+	const struct value fields[] = {
+		{ .name = TEXT("location"), .text = TEXT(IS_HIDDEN) },
+		{ .name = TEXT("reason"), .text = TEXT("NO_SOCKET") },
+	};
+	const uint64_t at = 1000;
+	struct row row = call_row(ROW_POINT, 1, (at + 20) * US, 0, "kfree_skb");
+
+	put(ROW_ENTRY, 0, at, 0, "sk_skb_reason_drop");
+	row.module = text_from("skb");
+	row.args = fields;
+	row.arg_cnt = CNT_OF(fields);
+	CHECK(!slowcalls_row(sc, &row));
+	put(ROW_RETURN, 0, at + 50000, 50000, "sk_skb_reason_drop");
+	find(10000);
+	CHECK(slowcalls_detail(sc, causes.items[causes.cnt - 1].details[0].key)->from ==
+	      SLOWCALLS_NONE);
 }

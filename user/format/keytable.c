@@ -172,11 +172,6 @@ static bool frees_many(const struct callsym *sym)
 	return sym && memmem(sym->name.ptr, sym->name.len, word, sizeof(word) - 1);
 }
 
-static bool frees(const struct callsym *sym)
-{
-	return frees_many(sym) || stagefunc_of(sym->name)->step == STEP_FREE;
-}
-
 /*
  * The traced function in whose call something is dropped, which is its place where tracing hides the address. @depth: of the call
  * that drops. Calls that are counted as drops themselves only pass it on.
@@ -186,7 +181,7 @@ static struct text dropping_func(const struct calltask *task, uint32_t depth)
 	while (depth-- > 0) {
 		const struct call *call = &task->calls[depth];
 
-		if (call->sym && call->user == NO_ENTRY && !frees(call->sym))
+		if (call->sym && call->user == NO_ENTRY && !stagefunc_frees(call->sym->name))
 			return call->sym->name;
 	}
 	return (struct text){ 0 };

@@ -234,8 +234,7 @@ static bool is_one_of(struct text func, const char *const *names, size_t cnt)
 	return false;
 }
 
-/* Queues drop packets into lists, which these free: the place is the queue. */
-static bool place_frees_list(struct text place)
+bool rowkey_place_frees_list(struct text place)
 {
 	static const char *const funcs[] = { "__tcf_kfree_skb_list", "tcf_kfree_skb_list",
 					     "kfree_skb_list_reason", "kfree_skb_list" };
@@ -303,7 +302,7 @@ static bool take_drop(struct rowkey *key, const struct row *row)
 	if (rowkey_is_no_drop(row) || (!reason_of(row, &key->parts[0]) && !is_drop(row)))
 		return false;
 	key->parts[1] = place_of(row);
-	key->frees_list = place_frees_list(key->parts[1]);
+	key->frees_list = rowkey_place_frees_list(key->parts[1]);
 	if (key->frees_list && is_of_queue(key))
 		key->instead = text_from("(qdisc)");
 	return true;

@@ -99,6 +99,12 @@ const struct value *rowkey_member(const struct row *row, struct text path);
 bool rowkey_only_releases(struct text func);
 
 /*
+ * rowkey_place_frees_list - whether the function of a place, "kfree_skb_list_reason+0x4b", frees lists of packets that its callers,
+ * as queues, have dropped.
+ */
+bool rowkey_place_frees_list(struct text place);
+
+/*
  * rowkey_is_no_drop - whether the call is of a function that drops packets, but drops none: it has no packet (NULL), a reason that is none
  * (SKB_CONSUMED, SKB_NOT_DROPPED_YET), or only releases what others have dropped or used.
  */

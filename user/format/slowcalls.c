@@ -7,6 +7,8 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "format/rowkey.h"
+#include "format/stagefunc.h"
 #include "kernel/ktext.h"
 #include "kernel/sleep.h"
 
@@ -729,6 +731,34 @@ static const char *lock_words(const struct fields *f)
 	return flags & SPIN || has_bit(names, "SPIN") ? "a spinlock" : "a semaphore";
 }
 
+/* The innermost traced function that does more than free what others drop; SLOWCALLS_NONE: there is none. */
+static uint32_t dropping_func(struct slowcalls *sc, const struct calltask *task)
+{
+	static const char *const passes_on = "tcp_drop tcp_drop_reason";
+
+	for (uint32_t depth = task->call_cnt; depth-- > 0;) {
+		const struct callsym *sym = task->calls[depth].sym;
+
+		if (sym && sym->name.len && !stagefunc_frees(sym->name) &&
+		    !text_has_word(passes_on, sym->name))
+			return bare_name(sc, sym->id);
+	}
+	return SLOWCALLS_NONE;
+}
+
+/* Where a tracepoint says that it was: as in tables by reason, the traced function around it where that is hidden. */
+static uint32_t event_place(struct slowcalls *sc, const struct calltask *task,
+			    const struct fields *f)
+{
+	const struct text place = field_text(f, "location");
+	const bool is_hidden = place.len && retaddr_is_tracing(place);
+	uint32_t func = SLOWCALLS_NONE;
+
+	if (is_hidden || rowkey_place_frees_list(place))
+		func = dropping_func(sc, task);
+	return is_hidden || func != SLOWCALLS_NONE ? func : field_func(sc, f, "location");
+}
+
 /* Why, and where: of skb:kfree_skb and others that have such fields; of locks, which, and in which traced call. */
 static void put_event(struct slowcalls *sc, struct calltask *task, const struct fields *f)
 {
@@ -743,8 +773,8 @@ static void put_event(struct slowcalls *sc, struct calltask *task, const struct 
 	if (text_equal(f->name, text_from("contention_begin"))) {
 		cause.state = name_known(sc, text_from(lock_words(f)));
 		detail.from = sym ? sym->id : SLOWCALLS_NONE;
-	} else if (!retaddr_is_tracing(field_text(f, "location"))) {
-		detail.from = field_func(sc, f, "location");
+	} else {
+		detail.from = event_place(sc, task, f);
 	}
 	detail.cause = cause_add(sc, &cause);
 	if (open && !sc->err)

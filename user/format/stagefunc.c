@@ -96,6 +96,16 @@ const struct stagefunc *stagefunc_of(struct text name)
 	return &none;
 }
 
+bool stagefunc_frees(struct text name)
+{
+	static const char free[] = "free";
+	static const char list[] = "_list";
+
+	return stagefunc_of(name)->step == STEP_FREE ||
+	       (memmem(name.ptr, name.len, free, sizeof(free) - 1) &&
+		memmem(name.ptr, name.len, list, sizeof(list) - 1));
+}
+
 const struct stagefunc *stagefuncs_of(struct stagefuncs *known, const struct callsym *sym)
 {
 	if (!sym)

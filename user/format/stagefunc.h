@@ -58,6 +58,9 @@ const struct stagefunc *stagefunc_at(size_t i);
 /* stagefunc_of - the table's entry for the function, or one with STEP_NONE; never NULL. */
 const struct stagefunc *stagefunc_of(struct text name);
 
+/* stagefunc_frees - whether the function frees a packet, or a list of packets, for whoever calls it. */
+bool stagefunc_frees(struct text name);
+
 /* stagefuncs_of - the same for a function of the trace. Return: NULL: no memory. */
 const struct stagefunc *stagefuncs_of(struct stagefuncs *known, const struct callsym *sym);
 
