@@ -134,9 +134,16 @@ uint64_t put_slow_did(uint64_t at_us, const char *const notes[], size_t cnt)
 
 void check_has(const struct netstat *counted, const char *want, bool has)
 {
-	const struct explain_view view = {
-		.input = "x", .start_max = 3, .has_sleeps = true, .counted = counted
-	};
+	check_slower_has(0, counted, want, has);
+}
+
+void check_slower_has(uint64_t slower_us, const struct netstat *counted, const char *want, bool has)
+{
+	const struct explain_view view = { .input = "x",
+					   .slower_ns = slower_us * US,
+					   .start_max = 3,
+					   .has_sleeps = true,
+					   .counted = counted };
 	struct explain_result result;
 	struct strbuf out = { 0 };
 

@@ -67,5 +67,8 @@ void check_whole(void);
 
 /* check_has - finish, and check whether @want stands in the text that explain makes. @counted: NULL: not known. */
 void check_has(const struct netstat *counted, const char *want, bool has);
+/* check_slower_has - the same of --slower-than. */
+void check_slower_has(uint64_t slower_us, const struct netstat *counted, const char *want,
+		      bool has);
 
 #endif

@@ -121,6 +121,45 @@ TEST(a_connect_that_is_not_answered)
 		     "a signal ended the wait"));
 }
 
+/* A drop that the call has made itself is said behind these, and no counter has to tell then. */
+TEST(a_connect_whose_packet_was_dropped_before_it_left)
+{
+	const struct netstat counted = counted_as("TcpExtTCPSynRetrans", 8);
+	struct symptom symptom = { .kind = CAUSE_ASLEEP,
+				   .in = text_from("__inet_stream_connect"),
+				   .from = text_from("tcp_rcv_state_process"),
+				   .ns = 1000 * 1000 * US,
+				   .is_outside = true,
+				   .has_drop = true,
+				   .call_cnt = 8 };
+
+	CHECK_STR(likely_of_symptom(&symptom, NULL), "");
+	CHECK(strstr(likely_of_symptom(&symptom, &counted), "was lost, and sent again"));
+	symptom.from = text_from("process_timeout");
+	CHECK_STR(likely_of_symptom(&symptom, NULL),
+		  "no answer came before the socket's time limit");
+	symptom.from = text_from("tcp_write_err");
+	CHECK_STR(likely_of_symptom(&symptom, NULL), "no SYN was answered, and the kernel gave up");
+}
+
+/* Without a reason it may have been anything, unless the wait is as long as a lost SYN makes it. */
+TEST(what_follows_from_a_drop)
+{
+	struct symptom symptom = { .kind = CAUSE_ASLEEP,
+				   .in = text_from("__inet_stream_connect"),
+				   .ns = 300 * 1000 * US };
+
+	CHECK(likely_is_of_drop(&symptom, true));
+	CHECK(!likely_is_of_drop(&symptom, false));
+	symptom.ns = 1000 * 1000 * US;
+	CHECK(likely_is_of_drop(&symptom, false));
+	symptom.in = text_from("sk_wait_data");
+	CHECK(!likely_is_of_drop(&symptom, true));
+	symptom.in = text_from("__inet_stream_connect");
+	symptom.kind = CAUSE_RUNNING;
+	CHECK(!likely_is_of_drop(&symptom, true));
+}
+
 /* An error that an ICMP message brought, or that came before any SYN left: what was sent again is no loss then. */
 TEST(an_error_is_no_loss)
 {

@@ -186,6 +186,9 @@ TEST(medians_that_do_not_add_up_are_said)
 
 /* ---- packets that were dropped ---- */
 
+/* What a call does behind that; NULL: it only takes as long. */
+static const char *freed_note;
+
 /* So many calls in which a packet was freed, in a call below these functions, each called by the one before. */
 static void put_freed_below(uint64_t at, int cnt, const char *const *funcs, uint32_t func_cnt,
 			    const char *location, const char *reason, uint64_t protocol)
@@ -208,6 +211,8 @@ static void put_freed_below(uint64_t at, int cnt, const char *const *funcs, uint
 		CHECK(!slowcalls_row(sc, &row));
 		for (uint32_t k = func_cnt; k; k--)
 			put(ROW_RETURN, k, at + 30 - k, 21 - 2 * k, funcs[k - 1]);
+		if (freed_note)
+			put_note(at + 1000, freed_note);
 		put(ROW_RETURN, 0, at + 50000, 50000, "f");
 	}
 }
@@ -302,4 +307,50 @@ TEST(a_drop_may_have_no_place)
 	find(10000);
 	CHECK(slowcalls_detail(sc, causes.items[causes.cnt - 1].details[0].key)->from ==
 	      SLOWCALLS_NONE);
+}
+
+/* ---- drops without calls to compare with ---- */
+
+#define CONNECTED(us)                                                                            \
+	"slept: us=" us " state=S in=__inet_stream_connect+0x1/0x20 waker=softirq waker_comm=x " \
+	"waker_pid=9 from=tcp_rcv_state_process+0x2/0x30 queued_us=0"
+
+/* One call in which a packet was dropped below nft_do_chain. */
+static void put_one_dropped(const char *reason, const char *note)
+{
+	static const char *const func = "nft_do_chain";
+
+	freed_note = note;
+	put_freed_below(1000, 1, &func, 1, IS_HIDDEN, reason, 2048);
+	freed_note = NULL;
+}
+
+/* As in a recorder's file: the drop is in the call that waited for the answer. */
+TEST(a_drop_in_a_connect_without_others)
+{
+	put_one_dropped("NETFILTER_DROP", CONNECTED("49000"));
+	check_slower_has(
+		10000, NULL,
+		"1 of 1 call of f was slow: 50.00 ms.\n"
+		"Likely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP (by a "
+		"firewall rule or connection tracking) in nft_do_chain: in 1 of 1 slow call; there are no "
+		"others to compare with.\n    49.00 ms",
+		true);
+	check_slower_has(10000, NULL, "counters", false);
+}
+
+TEST(a_drop_for_no_reason_without_others)
+{
+	put_one_dropped("NOT_SPECIFIED", CONNECTED("49000"));
+	check_slower_has(
+		10000, NULL,
+		"\nSeen: IPv4 packets were dropped (skb:kfree_skb) reason=NOT_SPECIFIED in "
+		"nft_do_chain: in 1 of 1 slow call; there are no others to compare with.\n",
+		true);
+}
+
+TEST(a_drop_in_a_call_that_waited_for_something_else)
+{
+	put_one_dropped("NETFILTER_DROP", SLEPT);
+	check_slower_has(10000, NULL, "\nSeen: IPv4 packets were dropped", true);
 }

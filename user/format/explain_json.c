@@ -197,6 +197,8 @@ static void json_event_put(struct explain *ex, struct jsonw *w, const struct cau
 	json_u64_put(w, "slow_count", cause->sums.slow_cnt);
 	json_u64_put(w, "slow_calls_with", cause->sums.seen_cnt);
 	json_u64_put(w, "other_calls_with", cause->sums.other_seen_cnt);
+	jsonw_key(w, "is_likely");
+	jsonw_bool(w, explain_is_likely_event(ex, cause));
 	jsonw_object_end(w);
 }
 

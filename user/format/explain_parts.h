@@ -51,6 +51,9 @@ enum explain_freed {
 };
 enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause);
 
+/* explain_is_likely_event - whether the event at @cause, which is shown, is likely why the calls were slow. */
+bool explain_is_likely_event(const struct explain *ex, const struct cause *cause);
+
 /* explain_shows_event - whether the event at causes->items[@i] came with slow calls more than with others. */
 bool explain_shows_event(const struct explain *ex, size_t i);
 

@@ -528,6 +528,90 @@ static bool is_by_netfgraph(const struct explain *ex, const struct cause *cause)
 	       name_is(ex, slowcalls_detail(ex->sc, cause->details[0].key)->comm, "netfgraph");
 }
 
+enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause)
+{
+	const struct cause_key *key = explain_key(ex, cause);
+	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
+
+	if (!name_is(ex, key->func, "kfree_skb"))
+		return FREED_NOTHING;
+	/* what a packet consists of goes with it, also where it was received */
+	if (name_is(ex, detail->from, "skb_release_data"))
+		return FREED_PARTS;
+	return FREED_PACKET;
+}
+
+/* The largest cause but those that netfgraph itself is; NULL: there is none. @excess_ns: less what these have. */
+static const struct cause *main_cause(const struct explain *ex, int64_t *excess_ns)
+{
+	size_t i = 0;
+
+	*excess_ns = ex->causes->excess_ns;
+	while (i < ex->shown_cnt && is_by_netfgraph(ex, &ex->causes->items[i]))
+		sum_add(excess_ns, -ex->causes->items[i++].sums.excess_ns);
+	return i < ex->shown_cnt ? &ex->causes->items[i] : NULL;
+}
+
+/* What of a cause needs no details. */
+static struct symptom symptom_of(const struct explain *ex, const struct cause *cause)
+{
+	return (struct symptom){
+		.kind = explain_key(ex, cause)->kind,
+		.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func),
+		.ns = cause->sums.excess_ns / (int64_t)ex->causes->slow_cnt,
+		.call_cnt = cause->largest_cnt,
+	};
+}
+
+/* Where there are no others to compare with: whether most slow calls have dropped what they then waited for the answer to. */
+static bool is_drop_waited_for(const struct explain *ex, const struct cause *cause)
+{
+	const uint32_t reason = explain_key(ex, cause)->state;
+	const bool has_reason = reason != SLOWCALLS_NONE && !name_is(ex, reason, "NOT_SPECIFIED");
+	struct symptom symptom;
+	const struct cause *main;
+	int64_t excess_ns;
+
+	if (explain_freed(ex, cause) != FREED_PACKET || ex->causes->is_still)
+		return false;
+	main = main_cause(ex, &excess_ns);
+	if (!main || cause->sums.seen_cnt < (ex->causes->slow_cnt + 1) / 2)
+		return false;
+	symptom = symptom_of(ex, main);
+	return likely_is_of_drop(&symptom, has_reason);
+}
+
+bool explain_is_likely_event(const struct explain *ex, const struct cause *cause)
+{
+	if (!ex->causes->other_cnt)
+		return is_drop_waited_for(ex, cause);
+	return more_often(ex, cause) >= 0.5 && explain_freed(ex, cause) != FREED_PARTS;
+}
+
+bool explain_shows_event(const struct explain *ex, size_t i)
+{
+	const struct cause *cause = &ex->causes->items[i];
+
+	return cause->sums.seen_cnt && more_often(ex, cause) > 0;
+}
+
+/* Whether one of the events that are told is a drop that is likely the cause. */
+static bool has_likely_drop(const struct explain *ex)
+{
+	size_t cnt = 0;
+
+	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
+		const struct cause *cause = &ex->causes->items[i];
+
+		if (!explain_shows_event(ex, i))
+			continue;
+		if (explain_freed(ex, cause) == FREED_PACKET && explain_is_likely_event(ex, cause))
+			return true;
+		cnt++;
+	}
+	return false;
+}
+
 /*
  * Calls run longer because of a function that others do not call, or that takes long whoever calls it, if it has a tenth of
  * @excess_ns or more, with what it calls and the interrupts inside.
@@ -554,15 +638,11 @@ static size_t find_called(const struct explain *ex, int64_t excess_ns, struct li
 /* What is likely behind @cause, which is not running. */
 static size_t find_behind(struct explain *ex, const struct cause *cause, struct likely *likely)
 {
-	struct symptom symptom = {
-		.kind = explain_key(ex, cause)->kind,
-		.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func),
-		.ns = cause->sums.excess_ns / (int64_t)ex->causes->slow_cnt,
-		.call_cnt = cause->largest_cnt,
-	};
+	struct symptom symptom = symptom_of(ex, cause);
 	struct dids dids = { 0 };
 	size_t cnt;
 
+	symptom.has_drop = has_likely_drop(ex);
 	if (symptom.kind == CAUSE_ASLEEP && cause->detail_cnt) {
 		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
 
@@ -580,21 +660,17 @@ static size_t find_behind(struct explain *ex, const struct cause *cause, struct 
 /* What is likely behind the largest cause. */
 size_t explain_likely(struct explain *ex, struct likely *likely)
 {
-	int64_t excess_ns = ex->causes->excess_ns;
-	size_t i = 0;
+	int64_t excess_ns;
+	const struct cause *cause = main_cause(ex, &excess_ns);
 
-	if (ex->causes->is_still)
+	if (ex->causes->is_still || !cause)
 		return 0;
-	while (i < ex->shown_cnt && is_by_netfgraph(ex, &ex->causes->items[i]))
-		sum_add(&excess_ns, -ex->causes->items[i++].sums.excess_ns);
-	if (i == ex->shown_cnt)
-		return 0;
-	switch (explain_key(ex, &ex->causes->items[i])->kind) {
+	switch (explain_key(ex, cause)->kind) {
 	case CAUSE_RUNNING:
 	case CAUSE_INTERRUPTED:
 		return find_called(ex, excess_ns, likely);
 	default:
-		return find_behind(ex, &ex->causes->items[i], likely);
+		return find_behind(ex, cause, likely);
 	}
 }
 
@@ -625,19 +701,6 @@ static void put_event_name(struct explain *ex, uint32_t func)
 	put_name(ex, func);
 }
 
-enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause)
-{
-	const struct cause_key *key = explain_key(ex, cause);
-	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
-
-	if (!name_is(ex, key->func, "kfree_skb"))
-		return FREED_NOTHING;
-	/* what a packet consists of goes with it, also where it was received */
-	if (name_is(ex, detail->from, "skb_release_data"))
-		return FREED_PARTS;
-	return FREED_PACKET;
-}
-
 static bool is_lock(const struct explain *ex, const struct cause_key *key)
 {
 	return key->state != SLOWCALLS_NONE && name_is(ex, key->func, "contention_begin");
@@ -653,11 +716,6 @@ static void put_lock(struct explain *ex, const struct cause_key *key)
 	strbuf_char(ex->out, ')');
 }
 
-static bool is_likely_event(const struct explain *ex, const struct cause *cause)
-{
-	return more_often(ex, cause) >= 0.5 && explain_freed(ex, cause) != FREED_PARTS;
-}
-
 /* What happened: to packets and locks in plain words, since that is the cause, and not that the kernel said so. */
 static void put_happened(struct explain *ex, const struct cause *cause)
 {
@@ -665,7 +723,7 @@ static void put_happened(struct explain *ex, const struct cause *cause)
 					     [FREED_PACKET] = " packets were dropped" };
 	const struct cause_key *key = explain_key(ex, cause);
 	const enum explain_freed freed = explain_freed(ex, cause);
-	const bool is_likely = is_likely_event(ex, cause);
+	const bool is_likely = explain_is_likely_event(ex, cause);
 
 	if (!freed && !is_lock(ex, key)) {
 		strbuf_str(ex->out, is_likely ? "Likely because of " : "Seen: ");
@@ -706,17 +764,13 @@ static void put_event(struct explain *ex, const struct cause *cause)
 	}
 	if (explain_freed(ex, cause) == FREED_PARTS)
 		strbuf_str(ex->out, ", which is no drop by itself");
-	strbuf_printf(ex->out,
-		      ": in %" PRIu64 " of %zu slow calls, and in %" PRIu64 " of %zu others.\n",
-		      cause->sums.seen_cnt, ex->causes->slow_cnt, cause->sums.other_seen_cnt,
-		      other_cnt);
-}
-
-bool explain_shows_event(const struct explain *ex, size_t i)
-{
-	const struct cause *cause = &ex->causes->items[i];
-
-	return cause->sums.seen_cnt && more_often(ex, cause) > 0;
+	strbuf_printf(ex->out, ": in %" PRIu64 " of %zu slow %s", cause->sums.seen_cnt,
+		      ex->causes->slow_cnt, plural(ex->causes->slow_cnt, "call", "calls"));
+	if (other_cnt)
+		strbuf_printf(ex->out, ", and in %" PRIu64 " of %zu others.\n",
+			      cause->sums.other_seen_cnt, other_cnt);
+	else
+		strbuf_str(ex->out, "; there are no others to compare with.\n");
 }
 
 /* @are_likely: those that are, or else the others. */
@@ -727,7 +781,7 @@ static void put_events(struct explain *ex, bool are_likely)
 	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
 		if (!explain_shows_event(ex, i))
 			continue;
-		if (is_likely_event(ex, &ex->causes->items[i]) == are_likely)
+		if (explain_is_likely_event(ex, &ex->causes->items[i]) == are_likely)
 			put_event(ex, &ex->causes->items[i]);
 		cnt++;
 	}

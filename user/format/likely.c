@@ -10,6 +10,9 @@
 
 #define MS 1000000
 
+/* The first SYN is sent again after a second (tcp_timeout_init). */
+#define SYN_AGAIN_NS (990ll * MS)
+
 /* Kernels name the same sleep differently. */
 #define OPENS  "__inet_stream_connect inet_stream_connect"
 #define READS  "sk_wait_data tcp_recvmsg_locked tcp_recvmsg"
@@ -19,6 +22,7 @@
 	"ep_poll do_epoll_wait do_poll do_sys_poll do_select poll_schedule_timeout io_cqring_wait"
 
 #define TIMEOUT     "call_timer_fn process_timeout"
+#define GAVE_UP     "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer"
 #define LOST_SYN    "a SYN or the answer to it was lost, and sent again"
 #define READ_SLOWLY "the receiver read slowly, until its window was closed"
 
@@ -48,6 +52,8 @@ static const struct rule {
 	bool outside; /* only if a softirq woke it that was on no task's way */
 	bool longer;  /* also if it was not called more often */
 	bool uncounted; /* only where counters are not known */
+	bool dropped;   /* only if a drop is said to be likely, too, */
+	bool undropped; /* or only if none is */
 	bool last;      /* it explains what later rules would name */
 } rules[] = {
 	{ .kind = CAUSE_ASLEEP,
@@ -65,6 +71,19 @@ static const struct rule {
 	  .from = "complete_signal signal_wake_up_state",
 	  .last = true,
 	  .words = "a signal ended the wait, before the SYN was answered" },
+	/* beside the drop that is said behind these */
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = TIMEOUT,
+	  .dropped = true,
+	  .last = true,
+	  .words = "no answer came before the socket's time limit" },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = GAVE_UP,
+	  .dropped = true,
+	  .last = true,
+	  .words = "no SYN was answered, and the kernel gave up" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = TIMEOUT,
@@ -73,7 +92,7 @@ static const struct rule {
 		  "no answer came before the socket's time limit: SYNs were dropped, or nobody is there" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
-	  .from = "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer",
+	  .from = GAVE_UP,
 	  .last = true,
 	  .words =
 		  "no SYN was answered, and the kernel gave up: they were dropped, or nobody is there" },
@@ -97,11 +116,11 @@ static const struct rule {
 	  .words =
 		  "an error ended the wait, and no SYN was sent again: the neighbour does not answer, or there is no route" },
 	{ .kind = CAUSE_ASLEEP, .in = OPENS, .counter = "TcpExtTCPSynRetrans", .words = LOST_SYN },
-	/* where counters are not known: the first SYN is sent again after a second (tcp_timeout_init) */
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
-	  .least_ns = 990 * MS,
+	  .least_ns = SYN_AGAIN_NS,
 	  .uncounted = true,
+	  .undropped = true,
 	  .words = LOST_SYN
 	  ", or the accept queue of a listener was full: only the kernel's counters tell, which a file lacks and explain without FILE reads" },
 	{ .kind = CAUSE_ASLEEP,
@@ -111,6 +130,7 @@ static const struct rule {
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .outside = true,
+	  .undropped = true,
 	  .words =
 		  "the answer came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
 	{ .kind = CAUSE_ASLEEP,
@@ -289,9 +309,16 @@ static bool applies(const struct rule *rule, const struct symptom *symptom,
 	       (!rule->from || text_has_word(rule->from, symptom->from)) &&
 	       symptom->ns >= rule->least_ns && symptom->part >= rule->least_part &&
 	       (!rule->most_ns || symptom->ns <= rule->most_ns) &&
+	       (!rule->dropped || symptom->has_drop) && !(rule->undropped && symptom->has_drop) &&
 	       (!rule->outside || symptom->is_outside) && !(rule->inside && symptom->is_outside) &&
 	       (rule->longer || !symptom->is_as_often) && (!rule->away || wakers->were_away) &&
 	       !(rule->waits && wakers->were_away) && !(rule->busy && wakers->have_waited);
+}
+
+bool likely_is_of_drop(const struct symptom *symptom, bool has_reason)
+{
+	return symptom->kind == CAUSE_ASLEEP && text_has_word(OPENS, symptom->in) &&
+	       (has_reason || symptom->ns >= SYN_AGAIN_NS);
 }
 
 size_t likely_add(struct likely out[LIKELY_MAX], size_t cnt, const struct symptom *symptom,

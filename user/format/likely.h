@@ -44,15 +44,16 @@ void dids_sort(struct dids *dids);
 
 /* What most of the slow calls' time went into. */
 struct symptom {
-	uint32_t kind;          /* ASLEEP, QUEUED, PREEMPTED, RUNNING */
-	struct text in;         /* the function that slept, or that others did not call */
-	struct text from;       /* the function that woke it; empty: not known */
-	int64_t ns;             /* of one slow call, in the mean */
-	double part;            /* RUNNING: of the excess, with what it calls */
-	bool is_as_often;       /* RUNNING: others called it as often */
-	bool is_outside;        /* ASLEEP: a softirq woke it, on no task's way */
-	uint64_t call_cnt;      /* slow calls that had it as their largest part */
-	int64_t slept_ns;       /* in all slow calls, */
+	uint32_t kind;     /* ASLEEP, QUEUED, PREEMPTED, RUNNING */
+	struct text in;    /* the function that slept, or that others did not call */
+	struct text from;  /* the function that woke it; empty: not known */
+	int64_t ns;        /* of one slow call, in the mean */
+	double part;       /* RUNNING: of the excess, with what it calls */
+	bool is_as_often;  /* RUNNING: others called it as often */
+	bool is_outside;   /* ASLEEP: a softirq woke it, on no task's way */
+	bool has_drop;     /* that calls dropped packets themselves is said to be likely already */
+	uint64_t call_cnt; /* slow calls that had it as their largest part */
+	int64_t slept_ns;  /* in all slow calls, */
 	const struct did *dids; /* and what wakers did of that time */
 	size_t did_cnt;
 };
@@ -61,6 +62,13 @@ struct likely {
 	const char *words;
 	size_t counter; /* of netstat.h; NETSTAT_CNT: none */
 };
+
+/*
+ * likely_is_of_drop - whether @symptom, of calls that drop packets themselves and have no others to be compared with, is what
+ * follows from such a drop: a connect() waits for the answer to a SYN that was dropped on its way. @has_reason: the kernel says
+ * why it dropped it; else the wait has to be as long as it takes until a SYN is sent again.
+ */
+bool likely_is_of_drop(const struct symptom *symptom, bool has_reason);
 
 /*
  * likely_add - what is likely behind @symptom, behind the first @cnt of @out, the best first; nothing twice. @counted: NULL: not
