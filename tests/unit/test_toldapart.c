@@ -1,6 +1,7 @@
 /* Which causes, and which tasks, are told apart. */
 #include <stdio.h>
 
+#include "format/explain.h"
 #include "harness.h"
 #include "rows.h"
 #include "slowcalled.h"
@@ -353,4 +354,31 @@ TEST(a_drop_in_a_call_that_waited_for_something_else)
 {
 	put_one_dropped("NETFILTER_DROP", SLEPT);
 	check_slower_has(10000, NULL, "\nSeen: IPv4 packets were dropped", true);
+}
+
+/* What frees the packets of these calls is no function to look at, unless it is waited for. */
+TEST(what_frees_is_not_explained_beside_what_a_recorder_waited_for)
+{
+	static const struct slow_limit limits[] = { { "f", 30000 * US },
+						    { "sk_skb_reason_drop", 10000000 * US } };
+	struct explain_view view = {
+		.input = "x", .start_max = 3, .limits = limits, .limit_cnt = 1
+	};
+	struct explain_result result;
+	struct strbuf out = { 0 };
+	uint64_t at = put_slow(put_usuals(1000, 30), 50000, NULL);
+
+	for (uint64_t i = 0; i < 9; i++, at += 1000)
+		put(ROW_LEAF, 0, at, 2, "sk_skb_reason_drop");
+	put(ROW_LEAF, 0, at, 62, "sk_skb_reason_drop");
+	CHECK(!slowcalls_finish(sc));
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(!strncmp(strbuf_cstr(&out), "1 of 31 calls of f was slow", 27));
+	CHECK(!strstr(strbuf_cstr(&out), "sk_skb_reason_drop"));
+	CHECK(result.slow_start_cnt == 1);
+	strbuf_reset(&out);
+	view.limit_cnt = 2;
+	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
+	CHECK(strstr(strbuf_cstr(&out), "\n1 of 10 calls of sk_skb_reason_drop was slow"));
+	strbuf_release(&out);
 }

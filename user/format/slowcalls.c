@@ -734,13 +734,10 @@ static const char *lock_words(const struct fields *f)
 /* The innermost traced function that does more than free what others drop; SLOWCALLS_NONE: there is none. */
 static uint32_t dropping_func(struct slowcalls *sc, const struct calltask *task)
 {
-	static const char *const passes_on = "tcp_drop tcp_drop_reason";
-
 	for (uint32_t depth = task->call_cnt; depth-- > 0;) {
 		const struct callsym *sym = task->calls[depth].sym;
 
-		if (sym && sym->name.len && !stagefunc_frees(sym->name) &&
-		    !text_has_word(passes_on, sym->name))
+		if (sym && sym->name.len && !stagefunc_passes_drop(sym->name))
 			return bare_name(sc, sym->id);
 	}
 	return SLOWCALLS_NONE;

@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "base/vec.h"
 #include "format/causes.h"
+#include "format/stagefunc.h"
 
 uint64_t slow_limit_of(struct text name, const struct slow_limit *limits, size_t limit_cnt)
 {
@@ -22,6 +23,21 @@ uint64_t slow_limit_of(struct text name, const struct slow_limit *limits, size_t
 			least_ns = ns;
 	}
 	return least_ns;
+}
+
+/* Leave out what only frees what the calls that were waited for have dropped, unless that was waited for, too. */
+static uint32_t without_drops(struct slowstart *starts, uint32_t cnt, const struct slowcalls *sc,
+			      const struct slow_limit *limits, size_t limit_cnt)
+{
+	uint32_t kept_cnt = 0;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		const struct text name = slowcalls_name(sc, starts[i].start->func);
+
+		if (!stagefunc_passes_drop(name) || slow_limit_of(name, limits, limit_cnt))
+			starts[kept_cnt++] = starts[i];
+	}
+	return kept_cnt;
 }
 
 static int slowstart_cmp(const void *a, const void *b)
@@ -66,6 +82,8 @@ int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slow
 	}
 	if (*out_cnt)
 		qsort(*out, *out_cnt, sizeof(**out), slowstart_cmp);
+	if (!what->slower_ns && *out_cnt && (*out)[0].slower_ns)
+		*out_cnt = without_drops(*out, *out_cnt, sc, limits, limit_cnt);
 	return 0;
 }
 

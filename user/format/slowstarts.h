@@ -28,7 +28,7 @@ struct slowstart {
  * largest excess.
  *
  * @what: its slower_ns is for all of them; 0: the shortest of @limits for a function, or, if it has none or no call takes as long,
- * the rule of slowgroups.h.
+ * the rule of slowgroups.h. Beside functions of which calls reach their limit, those that only free what others drop are left out.
  * Return: 0 or -ENOMEM. The caller frees *@out in both cases.
  */
 int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slowcalls *sc,

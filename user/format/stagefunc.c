@@ -106,6 +106,11 @@ bool stagefunc_frees(struct text name)
 		memmem(name.ptr, name.len, list, sizeof(list) - 1));
 }
 
+bool stagefunc_passes_drop(struct text name)
+{
+	return stagefunc_frees(name) || text_has_word("tcp_drop tcp_drop_reason", name);
+}
+
 const struct stagefunc *stagefuncs_of(struct stagefuncs *known, const struct callsym *sym)
 {
 	if (!sym)

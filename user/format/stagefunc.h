@@ -61,6 +61,9 @@ const struct stagefunc *stagefunc_of(struct text name);
 /* stagefunc_frees - whether the function frees a packet, or a list of packets, for whoever calls it. */
 bool stagefunc_frees(struct text name);
 
+/* stagefunc_passes_drop - the same, and what others call to have a packet dropped: none of these is where it was dropped. */
+bool stagefunc_passes_drop(struct text name);
+
 /* stagefuncs_of - the same for a function of the trace. Return: NULL: no memory. */
 const struct stagefunc *stagefuncs_of(struct stagefuncs *known, const struct callsym *sym);
 
