@@ -21,9 +21,12 @@
 #define POLLS \
 	"ep_poll do_epoll_wait do_poll do_sys_poll do_select poll_schedule_timeout io_cqring_wait"
 
-#define TIMEOUT     "call_timer_fn process_timeout"
-#define GAVE_UP     "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer"
-#define LOST_SYN    "a SYN or the answer to it was lost, and sent again"
+#define TIMEOUT  "call_timer_fn process_timeout"
+#define GAVE_UP  "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer"
+#define LOST_SYN "a SYN or the answer to it was lost, and sent again"
+#define OR_FULL                                                                                         \
+	", the accept queue of a listener was full (explain without FILE reads the kernel's counter), " \
+	"or nobody is there"
 #define READ_SLOWLY "the receiver read slowly, until its window was closed"
 
 #define NO_MEMORY   "memory was short, and the kernel had to free some first"
@@ -84,6 +87,19 @@ static const struct rule {
 	  .dropped = true,
 	  .last = true,
 	  .words = "no SYN was answered, and the kernel gave up" },
+	/* a file does not have the counter that would tell */
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = TIMEOUT,
+	  .uncounted = true,
+	  .last = true,
+	  .words = "no answer came before the socket's time limit: SYNs were dropped" OR_FULL },
+	{ .kind = CAUSE_ASLEEP,
+	  .in = OPENS,
+	  .from = GAVE_UP,
+	  .uncounted = true,
+	  .last = true,
+	  .words = "no SYN was answered, and the kernel gave up: they were dropped" OR_FULL },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = TIMEOUT,
