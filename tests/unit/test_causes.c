@@ -407,7 +407,7 @@ TEST(causes_in_words)
 	put_two_slow();
 	check_said(
 		false, true,
-		"2 of 30 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"2 of 30 calls of f were slow: 50.10 ms and 50.30 ms instead of 100.0 us (median).\n"
 		"What a slow call took longer, in the mean:\n"
 		"    48.00 ms   95.8 %  asleep in wait_more (state S), woken by task a server-9 from "
 		"send_it; what a server-9 did meanwhile is not known; the most in 2 of 2\n"
@@ -425,7 +425,7 @@ TEST(whose_softirq_woke_it_is_said)
 	put_slow(put_slow(at, 50000, WOKEN_BY("own_softirq")), 50000, WOKEN_BY("softirq"));
 	check_said(
 		false, true,
-		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"2 of 32 calls of f were slow: 50.10 ms each instead of 100.0 us (median).\n"
 		"What a slow call took longer, in the mean:\n"
 		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
 		"from tcp_data_queue (50 %), a softirq (while server-9 ran) from tcp_data_queue (50 %); what server-9 did meanwhile is not known; "
@@ -474,7 +474,7 @@ TEST(what_the_waker_did_is_said_in_the_mean)
 	put_slow_did(at, second, 2);
 	check_said(
 		false, true,
-		"2 of 32 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"2 of 32 calls of f were slow: 50.10 ms each instead of 100.0 us (median).\n"
 		"Likely: the sender was late: for most of that time it slept, ran, or waited for something else.\n"
 		"What a slow call took longer, in the mean:\n"
 		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
@@ -998,7 +998,7 @@ TEST(what_a_recorder_waited_for_is_slow)
 	CHECK(!slowcalls_finish(sc));
 	CHECK(!explain_put(sc, &view, EXPLAIN_TEXT, &out, &result));
 	CHECK(strstr(strbuf_cstr(&out),
-		     "2 of 31 calls of f were slow: 30.00 ms instead of 100.0 us"));
+		     "2 of 31 calls of f were slow: 30.00 ms and 50.10 ms instead of 100.0 us"));
 	CHECK(strstr(strbuf_cstr(&out),
 		     "\nSlow is what took 20.00 ms or longer, as the recorder's"));
 	strbuf_reset(&out);

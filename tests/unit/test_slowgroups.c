@@ -439,3 +439,24 @@ TEST(groups_as_json_and_as_a_page)
 	check_in(&out, " 1) @ 1000000 us  |  }</div>");
 	strbuf_release(&out);
 }
+
+/* Two are no more than themselves; what is not slow beside them is far less than they are. */
+TEST(two_calls_have_both_times)
+{
+	const struct explain_view view = { .start_max = 3, .has_sleeps = true };
+	struct strbuf out = { 0 };
+	uint64_t at = put_usuals(1000, 200);
+
+	at = put_slow(at, 500, NULL);
+	at = put_slow(at, 600000, NULL);
+	put_slow(at, 800000, NULL);
+	CHECK(!slowcalls_finish(sc));
+	say(EXPLAIN_TEXT, &view, &out);
+	check_in(
+		&out,
+		"2 of 203 calls of f were slow: 600.10 ms and 800.10 ms instead of 100.0 us (median).\n");
+	check_in(
+		&out,
+		"1 more took over four times the median, but far less than the slow ones (--slower-than explains it).\n");
+	strbuf_release(&out);
+}

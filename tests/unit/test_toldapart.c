@@ -230,7 +230,7 @@ TEST(what_was_dropped_is_said_with_its_reason)
 	put_freed("nft_do_chain+0x1/0x2", "NETFILTER_DROP", 2048);
 	check_has(
 		NULL,
-		"(medians).\nLikely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP "
+		"(median).\nLikely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP "
 		"(by a firewall rule or connection tracking) in nft_do_chain: in 2 of 2 slow calls, and in 0 of 40 others.\nWhat a slow call",
 		true);
 }

@@ -1,6 +1,7 @@
 /* Causes of slow calls, as text and as parts of a page. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleantext.h"
 #include "base/parse.h"
@@ -386,7 +387,8 @@ static void put_rule(struct explain *ex)
 			ex->out,
 			"%s%zu more took over four times the median%s (--slower-than explains %s).\n",
 			groups->is_cut ? "At most a tenth counts as slow: " : "",
-			groups->beyond_cnt, groups->is_cut ? "" : ", but far less than that",
+			groups->beyond_cnt,
+			groups->is_cut ? "" : ", but far less than the slow ones",
 			groups->beyond_cnt == 1 ? "it" : "these");
 }
 
@@ -394,6 +396,29 @@ static void put_still(struct explain *ex)
 {
 	strbuf_str(ex->out, "the whole host stood still for ");
 	span_put(ex->out, ex->causes->still_ns);
+}
+
+/* How long the calls of the group took: each of two, of which neither is a median, and the median of more. */
+static void put_took(struct explain *ex)
+{
+	const struct causes *causes = ex->causes;
+	struct strbuf least = { 0 };
+	struct strbuf most = { 0 };
+
+	if (causes->slow_cnt != 2) {
+		span_put(ex->out, causes->slow_median_ns);
+		return;
+	}
+	span_put(&least, causes->least_ns);
+	span_put(&most, causes->slowest->duration_ns);
+	strbuf_str(ex->out, strbuf_cstr(&least));
+	if (!strcmp(strbuf_cstr(&least), strbuf_cstr(&most)))
+		strbuf_str(ex->out, " each");
+	else
+		strbuf_printf(ex->out, " and %s", strbuf_cstr(&most));
+	ex->out->failed |= !strbuf_ok(&least) || !strbuf_ok(&most);
+	strbuf_release(&least);
+	strbuf_release(&most);
 }
 
 static void put_first_line(struct explain *ex)
@@ -405,11 +430,11 @@ static void put_first_line(struct explain *ex)
 		      plural(causes->start->call_cnt, "call", "calls"));
 	put_name(ex, causes->start->func);
 	strbuf_printf(ex->out, " %s slow: ", is_one ? "was" : "were");
-	span_put(ex->out, causes->slow_median_ns);
+	put_took(ex);
 	if (causes->usual_ns) {
 		strbuf_str(ex->out, " instead of ");
 		span_put(ex->out, causes->usual_ns);
-		strbuf_str(ex->out, " (medians)");
+		strbuf_str(ex->out, causes->slow_cnt == 2 ? " (median)" : " (medians)");
 	}
 	strbuf_str(ex->out, ".\n");
 	if (causes->is_still) {
@@ -974,8 +999,8 @@ static void put_groups(struct explain *ex)
 	for (size_t i = 0; i < groups->cnt; i++) {
 		explain_choose(ex, i);
 		strbuf_printf(ex->out, "%6zu took ", ex->causes->slow_cnt);
-		span_put(ex->out, ex->causes->slow_median_ns);
-		if (ex->causes->slow_cnt > 1) {
+		put_took(ex);
+		if (ex->causes->slow_cnt > 2) {
 			strbuf_str(ex->out, " (median; the longest ");
 			span_put(ex->out, ex->causes->slowest->duration_ns);
 			strbuf_char(ex->out, ')');
