@@ -108,6 +108,29 @@ test_nft_drop()
 	counted 'SYN or SYN-ACK sent again'
 }
 
+# A flight recorder's file has the SYN that was dropped, and no other call to compare with.
+test_recorded_drop()
+{
+	rules <<-'END'
+		table ip causes {
+			chain out { type filter hook output priority 0; }
+		}
+	END
+	nft add rule ip causes out oifname lo tcp flags syn limit rate 1/hour burst 1 packets drop
+	rm -rf flight
+	begin netfgraph record -v --max-overhead 100 -o flight --ring 8M --when '__sys_connect > 500ms' --window 3s
+	wait_attached
+	sleep 0.5
+	workload connects 1
+	end_trace
+	nft delete table ip causes
+	expect 0 explain netfgraph explain --rows 3 "$(ls flight/*.rec)" -o out
+	cat out
+	expect_line '^1 of 1 call of __sys_connect was slow: 1\.[0-9]+ s\.' out
+	expect_line '^Likely because IPv4 packets were dropped \(skb:kfree_skb\) reason=NETFILTER_DROP .*\) in n[a-z_]+: in 1 of 1 slow call; there are no others' out
+	expect_no_line 'counters|^Seen|other start function|^[0-9].* of [a-z_]*(drop|free)[a-z_]* ' out
+}
+
 test_nft_reject()
 {
 	answer __sys_connect sh -c "workload connects 40; nft add table ip causes; nft 'add chain ip causes out { type filter hook output priority 0; }'; nft add rule ip causes out oifname lo tcp flags syn reject with icmp type admin-prohibited; workload connects 2"
@@ -315,4 +338,4 @@ test_lock()
 }
 
 # shellcheck disable=SC2046
-run_tests $(share_of delay loss reordering nft_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf lock)
+run_tests $(share_of delay loss reordering nft_drop recorded_drop nft_reject arp listen_full ports reader far_reader nagle fragments overrun hog rt_hog tbf rules conntrack_full cpu_max last_segment irqs bpf lock)
