@@ -71,7 +71,7 @@ did_once()
 	expect_first "asleep in [a-z_]+ \(state S\), woken by server-[0-9]+, in its softirq, from .*; server-[0-9]+ meanwhile $2"
 	cp out text
 	expect 0 json netfgraph explain --comm workload --slower-than 45ms --json rec -o out 2>err
-	expect_line '^Likely: the sender was late' text
+	expect_line '^Likely: the sender was late: server-[0-9]+ (was (asleep|stopped) in [a-z_]+|ran|waited for a CPU( that .* had)?) for [0-9]+ % of that time\.$' text
 	late_ms=$(sed -nE 's/^uneven: the server was late by ([0-9]+) ms$/\1/p' said)
 	did_ms=$(grep -oE "$3[0-9]+" out | sed 's/.*://' | awk '{ sum += $1 } END { printf "%d", sum / 1e6 }')
 	slow=$(sed -nE 's/.*"slow_calls":([0-9]+),.*/\1/p' out)

@@ -33,6 +33,12 @@ void check_int(int line, int64_t got, int64_t want);
 	"waker_did: us=50000 ran_us=" ran " queued_us=" queued " faults=" faults \
 	" asleep_us=" asleep " longest_us=" longest " " state_in
 
+/* What is said if nothing is known of it. */
+#define LATE_BY_SERVER                                                                         \
+	"Likely: the data came late, by server-9; what it did meanwhile is not known: a task " \
+	"is followed only once it has woken a traced one ('netfgraph explain --tid TID -G "    \
+	"FUNC' traces the task itself).\n"
+
 /* For BEFORE and AFTER. */
 void calls_begin(void);
 void calls_free(void);

@@ -449,7 +449,7 @@ TEST(one_waker_has_several_places)
 	put_slow(at, 50000, WOKEN_FROM("tcp_data_queue"));
 	check_said(
 		false, true,
-		"3 of 43 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n"
+		"3 of 43 calls of f were slow: 50.10 ms instead of 100.0 us (medians).\n" LATE_BY_SERVER
 		"What a slow call took longer, in the mean:\n"
 		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
 		"from tcp_rcv_established (67 %), from tcp_data_queue (33 %); what server-9 did meanwhile is not known; the most in 3 of 3\n"
@@ -475,7 +475,7 @@ TEST(what_the_waker_did_is_said_in_the_mean)
 	check_said(
 		false, true,
 		"2 of 32 calls of f were slow: 50.10 ms each instead of 100.0 us (median).\n"
-		"Likely: the sender was late: for most of that time it slept, ran, or waited for something else.\n"
+		"Likely: the sender was late: server-9 was asleep in hrtimer_nanosleep for 48 % of that time.\n"
 		"What a slow call took longer, in the mean:\n"
 		"    50.00 ms  100.0 %  asleep in sk_wait_data (state S), woken by server-9, in its softirq, "
 		"from tcp_data_queue; server-9 meanwhile was asleep in hrtimer_nanosleep (state S) 48 %, "

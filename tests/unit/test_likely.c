@@ -279,7 +279,7 @@ TEST(who_waited_for_input_does_not_read_slowly)
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "a slow path"));
 	did.in = text_from("hrtimer_nanosleep");
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "read slowly"));
-	CHECK(strstr(likely_of_symptom(&symptom, NULL), "reads late"));
+	CHECK(strstr(likely_of_symptom(&symptom, NULL), "the receiver read late"));
 	did.in = text_from("sk_wait_data");
 	did.ns = 200 * 1000 * US;
 	CHECK(strstr(likely_of_symptom(&symptom, &counted), "read slowly"));
@@ -403,4 +403,28 @@ TEST(a_neighbour_is_asked_for_its_address)
 	symptom.part = 1;
 	symptom.in = text_from("neigh_resolve_output");
 	CHECK_STR(likely_of_symptom(&symptom, NULL), "");
+}
+
+/* Whoever brought the data late is named, but only if nothing says what it did. */
+TEST(data_that_comes_late_by_a_task_of_which_nothing_is_known)
+{
+	struct did did = { .kind = CAUSE_WAKER_RAN, .ns = 100 * 1000 * US };
+	struct symptom symptom = { .kind = CAUSE_ASLEEP,
+				   .in = text_from("sk_wait_data"),
+				   .call_cnt = 8,
+				   .slept_ns = 400 * 1000 * US };
+	struct likely likely[LIKELY_MAX];
+
+	CHECK_STR(likely_of_symptom(&symptom, NULL), "");
+	symptom.is_by_task = true;
+	CHECK(likely_add(likely, 0, &symptom, NULL) == 1);
+	CHECK_STR(likely[0].words, "the data came late");
+	CHECK(likely[0].waker == LIKELY_ANY_WAKER);
+	symptom.dids = &did;
+	symptom.did_cnt = 1;
+	CHECK_STR(likely_of_symptom(&symptom, NULL), "");
+	did.ns = 300 * 1000 * US;
+	CHECK(likely_add(likely, 0, &symptom, NULL) == 1);
+	CHECK_STR(likely[0].words, "the sender was late");
+	CHECK(likely[0].waker == LIKELY_BUSY_WAKER);
 }

@@ -396,7 +396,7 @@ TEST(groups_in_words)
 		"     6 took 202.00 ms (median; the longest 205.00 ms): asleep in sk_wait_data (state S) 95 %; what server-9 did meanwhile is not known\n"
 		"     1 took 1.000 s: the whole host stood still for 980.00 ms\n"
 		"\n"
-		"6 of 207 calls of f were slow: 202.00 ms instead of 100.0 us (medians).\n"
+		"6 of 207 calls of f were slow: 202.00 ms instead of 100.0 us (medians).\n" LATE_BY_SERVER
 		"What a slow call took longer, in the mean:\n"
 		"   192.38 ms   95.0 %  asleep in sk_wait_data (state S), woken by task server-9 from wake; what server-9 did meanwhile is not known; the most in 6 of 6\n"
 		"    10.06 ms    5.0 %  running in f, not called more often; the most in 0 of 6\n"

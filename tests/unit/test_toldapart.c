@@ -60,6 +60,28 @@ TEST(two_wakers_of_one_name_have_their_doings)
 		  true);
 }
 
+/* The longest of all that wakers did stands in the first words. */
+TEST(the_waker_that_was_busy_longest_is_named)
+{
+	static const char *const first[] = {
+		WOKEN_BY("task"),
+		DID("40000", "0", "0", "10000", "10000", "state=S in=sk_wait_data+0x1/0x9"),
+	};
+	static const char *const second[] = {
+		"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=own_softirq waker_comm=app "
+		"waker_pid=10 from=tcp_data_queue+0x2/0x30 queued_us=0",
+		DID("0", "50000", "0", "0", "0", "state=S in=x+0x1/0x9 prev_comm=rt prev_pid=3"),
+	};
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slow_did(at, first, 2);
+	put_slow_did(at, second, 2);
+	check_has(
+		NULL,
+		"\nLikely: the sender was late: app-10 waited for a CPU that rt-3 had for 50 % of that time.\n",
+		true);
+}
+
 /* What many wakers of one name did is summed up. */
 TEST(many_wakers_of_one_name_did_it_together)
 {

@@ -242,9 +242,14 @@ static void json_likely_put(struct explain *ex, struct jsonw *w)
 	jsonw_key(w, "likely");
 	jsonw_array(w);
 	for (size_t i = 0; i < cnt; i++) {
+		struct strbuf text = { 0 };
+
+		explain_put_likely(ex, &likely[i], &text);
 		jsonw_object(w);
 		jsonw_key(w, "text");
-		jsonw_string(w, likely[i].words);
+		jsonw_string(w, strbuf_cstr(&text));
+		ex->out->failed |= text.failed;
+		strbuf_release(&text);
 		jsonw_key(w, "counter");
 		if (likely[i].counter < NETSTAT_CNT)
 			jsonw_string(w, netstat_name(likely[i].counter));

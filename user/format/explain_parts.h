@@ -43,6 +43,9 @@ bool explain_has_within(const struct explain *ex);
 /* explain_likely - @likely: room for LIKELY_MAX. Return: their number. */
 size_t explain_likely(struct explain *ex, struct likely *likely);
 
+/* explain_put_likely - append what it says, with the waker that it is of, without the counter. */
+void explain_put_likely(struct explain *ex, const struct likely *likely, struct strbuf *out);
+
 /* What a tracepoint says of packets. */
 enum explain_freed {
 	FREED_NOTHING, /* it is none that frees packets */

@@ -216,10 +216,9 @@ static bool is_other_wait(const struct dids *dids, const struct did *did)
 	return false;
 }
 
-static void put_did(struct explain *ex, const struct dids *dids, const struct did *did,
-		    unsigned int percent)
+/* "was asleep in hrtimer_nanosleep" */
+static void put_did_words(struct explain *ex, const struct dids *dids, const struct did *did)
 {
-	const uint64_t fault_cnt = dids->fault_cnt / ex->causes->slow_cnt;
 	const bool is_stop = name_is(ex, did->state, "T");
 
 	if (did->kind == CAUSE_WAKER_RAN)
@@ -236,6 +235,14 @@ static void put_did(struct explain *ex, const struct dids *dids, const struct di
 		put_task(ex, did->func, did->tid, did->task_cnt);
 	if (did->func != SLOWCALLS_NONE && did->kind == CAUSE_WAKER_QUEUED)
 		strbuf_str(ex->out, " had");
+}
+
+static void put_did(struct explain *ex, const struct dids *dids, const struct did *did,
+		    unsigned int percent)
+{
+	const uint64_t fault_cnt = dids->fault_cnt / ex->causes->slow_cnt;
+
+	put_did_words(ex, dids, did);
 	put_state(ex, did->state);
 	strbuf_printf(ex->out, " %u %%", percent);
 	if (did->kind == CAUSE_WAKER_RAN && fault_cnt)
@@ -275,6 +282,20 @@ static void put_dids(struct explain *ex, const struct dids *dids, int64_t slept_
 		strbuf_printf(ex->out, ", what else is not known %u %%", percents[cnt + has_rest]);
 }
 
+/* Whether no detail of @cause before @i is of its task. */
+static bool is_first_of_task(const struct explain *ex, const struct cause *cause, uint32_t i)
+{
+	const struct cause_detail *detail = &cause->details[i];
+	const struct detail_key *task = slowcalls_detail(ex->sc, detail->key);
+
+	for (uint32_t k = 0; k < i; k++) {
+		if (is_same_task(slowcalls_detail(ex->sc, cause->details[k].key), task,
+				 detail->task_cnt))
+			return false;
+	}
+	return true;
+}
+
 /* "; server meanwhile was asleep in hrtimer_nanosleep (state S) 96 %, ran 3 %", once for each waker of the first @cnt details. */
 static void put_doings(struct explain *ex, const struct cause *cause, uint32_t cnt)
 {
@@ -283,12 +304,8 @@ static void put_doings(struct explain *ex, const struct cause *cause, uint32_t c
 		const uint32_t task_cnt = cause->details[i].task_cnt;
 		int64_t slept_ns;
 		struct dids dids;
-		bool is_again = false;
 
-		for (uint32_t k = 0; k < i; k++)
-			is_again |= is_same_task(slowcalls_detail(ex->sc, cause->details[k].key),
-						 task, task_cnt);
-		if (is_again)
+		if (!is_first_of_task(ex, cause, i))
 			continue;
 		slept_ns = dids_make(ex, &dids, cause, task);
 		/* details are named from a twentieth of the cause on */
@@ -660,6 +677,23 @@ static size_t find_called(const struct explain *ex, int64_t excess_ns, struct li
 	return cnt;
 }
 
+/* Whether tasks ended most of the sleeps, the first detail's among them. */
+static bool is_mostly_by_tasks(const struct explain *ex, const struct cause *cause,
+			       int64_t slept_ns)
+{
+	int64_t by_tasks_ns = 0;
+
+	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
+		const struct cause_detail *detail = &cause->details[i];
+
+		if (is_doer(ex, slowcalls_detail(ex->sc, detail->key)))
+			sum_add(&by_tasks_ns, detail->sums.slow_ns);
+		else if (!i)
+			return false;
+	}
+	return by_tasks_ns > slept_ns / 2;
+}
+
 /* What is likely behind @cause, which is not running. */
 static size_t find_behind(struct explain *ex, const struct cause *cause, struct likely *likely)
 {
@@ -676,6 +710,7 @@ static size_t find_behind(struct explain *ex, const struct cause *cause, struct 
 		symptom.slept_ns = dids_make(ex, &dids, cause, NULL);
 		symptom.dids = dids.items;
 		symptom.did_cnt = dids.cnt;
+		symptom.is_by_task = is_mostly_by_tasks(ex, cause, symptom.slept_ns);
 	}
 	cnt = likely_add(likely, 0, &symptom, ex->view->counted);
 	free(dids.items);
@@ -699,13 +734,80 @@ size_t explain_likely(struct explain *ex, struct likely *likely)
 	}
 }
 
+/* ": server-9 was asleep in hrtimer_nanosleep for 92 % of that time": the longest that is known of any waker. */
+static void put_busy_waker(struct explain *ex, const struct cause *cause)
+{
+	struct dids all;
+	const int64_t slept_ns = dids_make(ex, &all, cause, NULL);
+	const bool is_part = (double)all.known_ns < 0.95 * (double)slept_ns;
+	int64_t most_ns = 0;
+	struct strbuf most = { 0 };
+	struct strbuf *out = ex->out;
+
+	ex->out = &most;
+	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
+		const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
+		struct dids dids = { 0 };
+
+		if (is_first_of_task(ex, cause, i) && is_doer(ex, task))
+			dids_make(ex, &dids, cause, task);
+		for (size_t k = 0; k < dids.cnt; k++) {
+			if (!did_is_busy(&dids.items[k]) || dids.items[k].ns <= most_ns)
+				continue;
+			most_ns = dids.items[k].ns;
+			strbuf_reset(&most);
+			put_task(ex, task->comm, task->tid, cause->details[i].task_cnt);
+			strbuf_char(&most, ' ');
+			put_did_words(ex, &dids, &dids.items[k]);
+		}
+		free(dids.items);
+	}
+	ex->out = out;
+	if (most_ns > 0) {
+		unsigned int percent;
+
+		percents_make(&percent, &most_ns, 1, is_part ? slept_ns : all.known_ns);
+		strbuf_printf(out, ": %s for %u %% of that time", strbuf_cstr(&most), percent);
+	}
+	out->failed |= most.failed;
+	strbuf_release(&most);
+	free(all.items);
+}
+
+static void put_any_waker(struct explain *ex, const struct cause *cause)
+{
+	const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[0].key);
+
+	strbuf_str(ex->out, ", by ");
+	put_task(ex, task->comm, task->tid, cause->details[0].task_cnt);
+	strbuf_str(
+		ex->out,
+		"; what it did meanwhile is not known: a task is followed only once it has woken a traced one ('netfgraph explain --tid TID -G FUNC' traces the task itself)");
+}
+
+void explain_put_likely(struct explain *ex, const struct likely *likely, struct strbuf *out)
+{
+	struct strbuf *before = ex->out;
+	int64_t excess_ns;
+	const struct cause *cause = main_cause(ex, &excess_ns);
+
+	ex->out = out;
+	strbuf_str(out, likely->words);
+	if (likely->waker == LIKELY_BUSY_WAKER)
+		put_busy_waker(ex, cause);
+	else if (likely->waker == LIKELY_ANY_WAKER)
+		put_any_waker(ex, cause);
+	ex->out = before;
+}
+
 static void put_likely(struct explain *ex)
 {
 	struct likely likely[LIKELY_MAX];
 	const size_t cnt = explain_likely(ex, likely);
 
 	for (size_t i = 0; i < cnt; i++) {
-		strbuf_printf(ex->out, "Likely: %s", likely[i].words);
+		strbuf_str(ex->out, "Likely: ");
+		explain_put_likely(ex, &likely[i], ex->out);
 		if (likely[i].counter < NETSTAT_CNT)
 			strbuf_printf(ex->out, " (%s: %" PRIu64 ")",
 				      netstat_name(likely[i].counter),
@@ -1071,74 +1173,6 @@ void explain_page_part(struct explain *ex)
 	strbuf_release(&text);
 }
 
-/* The kernel's counters that went up meanwhile. They do not tell whose calls became slow. */
-void explain_text_counted(const struct netstat *counted, struct strbuf *out)
-{
-	bool has_any = false;
-
-	for (size_t i = 0; counted->has_net && i < NETSTAT_CNT; i++) {
-		if (!counted->values[i] || netstat_is_usual(i))
-			continue;
-		if (!has_any) {
-			strbuf_str(out, "\nCounted meanwhile for ");
-			netstat_put_whose(out, counted);
-		}
-		strbuf_str(out, has_any ? ", " : ": ");
-		netstat_put(out, counted, i);
-		has_any = true;
-	}
-	strbuf_str(out, has_any ? ".\n" : "");
-	if ((counted->throttled_us || counted->stolen_us) && !has_any)
-		strbuf_char(out, '\n');
-	if (counted->throttled_us) {
-		strbuf_str(out, "Meanwhile the cgroup, or one above it, waited for its cpu.max ");
-		span_put(out, (int64_t)(counted->throttled_us * 1000));
-		strbuf_printf(out, " in all, in %" PRIu64 " %s.\n", counted->throttled_cnt,
-			      plural(counted->throttled_cnt, "period", "periods"));
-	}
-	if (counted->stolen_us) {
-		strbuf_str(out, "Meanwhile a hypervisor took ");
-		span_put(out, (int64_t)(counted->stolen_us * 1000));
-		strbuf_str(
-			out,
-			" of this host's CPUs (steal): where it took them, calls seem to run longer.\n");
-	}
-}
-
-static void put_left_by(const struct explain_view *view, enum leftout_limit limit,
-			struct strbuf *out)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; view->left && i < view->left->cnt; i++) {
-		const struct leftfunc *left = &view->left->funcs[i];
-
-		if (left->limit != limit)
-			continue;
-		if (!cnt)
-			strbuf_printf(out,
-				      "\nLeft out during the trace, to stay below %s %" PRIu64 ": ",
-				      leftout_option(limit), left->max);
-		if (++cnt > LEFTOUT_NAME_MAX)
-			continue;
-		strbuf_str(out, cnt > 1 ? ", " : "");
-		clean_add(out, left->name.ptr, left->name.len, CLEAN_WORD);
-	}
-	if (cnt > LEFTOUT_NAME_MAX)
-		strbuf_printf(out, " and %zu more", cnt - LEFTOUT_NAME_MAX);
-	if (cnt)
-		strbuf_str(
-			out,
-			". From then on their time counts as that of their callers: a cause may be hidden there.\n");
-}
-
-/* A cause may be in what was not traced until the end. */
-void explain_text_left(const struct explain_view *view, struct strbuf *out)
-{
-	put_left_by(view, LEFTOUT_OVERHEAD, out);
-	put_left_by(view, LEFTOUT_EVENTS, out);
-}
-
 void explain_text_hanging(const struct slowcalls *sc, const struct explain_view *view,
 			  struct strbuf *out)
 {
@@ -1159,14 +1193,4 @@ void explain_text_hanging(const struct slowcalls *sc, const struct explain_view 
 		}
 		strbuf_str(out, ": report --slower-than shows it.\n");
 	}
-}
-
-/* Of a flight recorder's file. */
-void explain_text_others(struct strbuf *out, uint32_t cnt)
-{
-	strbuf_printf(
-		out,
-		"\nSlow calls of %" PRIu32
-		" other start %s are in the file, too: --rows N explains more, -G FUNC one.\n",
-		cnt, plural(cnt, "function", "functions"));
 }

@@ -52,6 +52,7 @@ static const struct rule {
 	bool inside;  /* not if a softirq woke it that was on no task's way */
 	bool once;    /* one time is enough for any number of calls */
 	bool away;    /* only if they are known to have done something else for most of the time */
+	bool unknown; /* only if nothing is known of what they did */
 	bool outside; /* only if a softirq woke it that was on no task's way */
 	bool longer;  /* also if it was not called more often */
 	bool uncounted; /* only where counters are not known */
@@ -177,15 +178,8 @@ static const struct rule {
 	  /* on a slow path, where an acknowledgement comes later than ever before, and into a closed window */
 	  .needless = { "TcpExtTCPDSACKRecv", "TcpExtTCPWinProbe" },
 	  .words = "segments were lost, and sent again" },
-	{ .kind = CAUSE_ASLEEP,
-	  .in = WRITES,
-	  .away = true,
-	  .words = "the task that woke it had done something else: a receiver that reads late" },
-	{ .kind = CAUSE_ASLEEP,
-	  .in = READS,
-	  .away = true,
-	  .words =
-		  "the sender was late: for most of that time it slept, ran, or waited for something else" },
+	{ .kind = CAUSE_ASLEEP, .in = WRITES, .away = true, .words = "the receiver read late" },
+	{ .kind = CAUSE_ASLEEP, .in = READS, .away = true, .words = "the sender was late" },
 	/* what a sender may hold back until then is Nagle's; the longest that Linux puts one off is 200 ms */
 	{ .kind = CAUSE_ASLEEP,
 	  .in = READS,
@@ -204,6 +198,7 @@ static const struct rule {
 	  .outside = true,
 	  .words =
 		  "the data came late: from another host, or held up on its way (a queue, a delay); 'netfgraph latency --by stage' shows where" },
+	{ .kind = CAUSE_ASLEEP, .in = READS, .unknown = true, .words = "the data came late" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = "__skb_wait_for_more_packets",
 	  .from = TIMEOUT,
@@ -282,6 +277,13 @@ static uint64_t times_of(const struct rule *rule, const struct netstat *counted,
 	return cnt > needless_cnt ? cnt - needless_cnt : 0;
 }
 
+bool did_is_busy(const struct did *did)
+{
+	if (did->kind != CAUSE_WAKER_ASLEEP)
+		return true;
+	return did->in.len && !text_has_word(READS, did->in) && !text_has_word(POLLS, did->in);
+}
+
 /*
  * How long wakers waited for input, and how long they are known to have done something else. What waits for several things,
  * or for a time (ep_poll), may be either.
@@ -296,7 +298,7 @@ static void waker_times(const struct symptom *symptom, int64_t *waited_ns, int64
 
 		if (slept && text_has_word(READS, did->in))
 			sum_add(waited_ns, did->ns);
-		else if (!slept || (did->in.len && !text_has_word(POLLS, did->in)))
+		else if (did_is_busy(did))
 			sum_add(busy_ns, did->ns);
 	}
 }
@@ -328,6 +330,7 @@ static bool applies(const struct rule *rule, const struct symptom *symptom,
 	       (!rule->dropped || symptom->has_drop) && !(rule->undropped && symptom->has_drop) &&
 	       (!rule->outside || symptom->is_outside) && !(rule->inside && symptom->is_outside) &&
 	       (rule->longer || !symptom->is_as_often) && (!rule->away || wakers->were_away) &&
+	       (!rule->unknown || (symptom->is_by_task && !symptom->did_cnt)) &&
 	       !(rule->waits && wakers->were_away) && !(rule->busy && wakers->have_waited);
 }
 
@@ -358,7 +361,11 @@ size_t likely_add(struct likely out[LIKELY_MAX], size_t cnt, const struct sympto
 			   (rule->kind == CAUSE_ASLEEP || out[cnt - 1].words == rule->words)) {
 			continue; /* what is said of any such sleep is no news beside a reason */
 		}
-		out[cnt++] = (struct likely){ .words = rule->words, .counter = counter };
+		out[cnt++] = (struct likely){ .words = rule->words,
+					      .counter = counter,
+					      .waker = rule->away      ? LIKELY_BUSY_WAKER
+						       : rule->unknown ? LIKELY_ANY_WAKER
+								       : LIKELY_NO_WAKER };
 		if (rule->last)
 			break;
 	}

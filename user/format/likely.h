@@ -16,6 +16,13 @@
  */
 #define LIKELY_MAX 2
 
+/* Which of the wakers stands behind the words. */
+enum likely_waker {
+	LIKELY_NO_WAKER,
+	LIKELY_BUSY_WAKER, /* the one that did something else longest */
+	LIKELY_ANY_WAKER,  /* the one that woke most of the time; what it did is not known */
+};
+
 /* What wakers did meanwhile. */
 struct did {
 	uint32_t kind; /* enum cause_kind, that of a waker */
@@ -42,6 +49,9 @@ int dids_add(struct dids *dids, const struct slowcalls *sc, const struct causes 
 	     const struct cause_detail *detail);
 void dids_sort(struct dids *dids);
 
+/* did_is_busy - whether it is known to be something else than to wait for input, or for one of several things. */
+bool did_is_busy(const struct did *did);
+
 /* What most of the slow calls' time went into. */
 struct symptom {
 	uint32_t kind;     /* ASLEEP, QUEUED, PREEMPTED, RUNNING */
@@ -51,6 +61,7 @@ struct symptom {
 	double part;       /* RUNNING: of the excess, with what it calls */
 	bool is_as_often;  /* RUNNING: others called it as often */
 	bool is_outside;   /* ASLEEP: a softirq woke it, on no task's way */
+	bool is_by_task;   /* ASLEEP: a task woke it, or in its softirq */
 	bool has_drop;     /* that calls dropped packets themselves is said to be likely already */
 	uint64_t call_cnt; /* slow calls that had it as their largest part */
 	int64_t slept_ns;  /* in all slow calls, */
@@ -61,6 +72,7 @@ struct symptom {
 struct likely {
 	const char *words;
 	size_t counter; /* of netstat.h; NETSTAT_CNT: none */
+	enum likely_waker waker;
 };
 
 /*
