@@ -225,11 +225,12 @@ TEST(plan_has_what_an_earlier_trace_adds)
 	plan.others = (struct attach_others){ left_ns, 2 }; /* one is through */
 	CHECK(!run("*"));
 	CHECK(strstr(out.ptr, "start       1.7 s estimated until tracing begins: 0.2 s to read"));
-	CHECK(strstr(out.ptr,
-		     "\n            another detaches\n"
-		     "attach      0.5 s estimated: 0.1 s at most on an idle emulated CPU, and "
-		     "0.4 s because of the earlier netfgraph\n"
-		     "detach      0.6 s: in the background"));
+	CHECK(strstr(
+		out.ptr,
+		"\n            another detaches\n"
+		"attach      0.5 s estimated: 0.1 s at most on an idle emulated CPU, and "
+		"0.4 s because of the earlier netfgraph\n"
+		"detach      0.6 s estimated, 0.3 s of it because of the earlier netfgraph: in the background"));
 	/* until the other is through: its own time, two functions of ours, and their part of grace periods */
 	CHECK(told_us == 20000000 + 2 * (cost->attach_us + cost->detach_us) + cost->wait_us);
 	/* it is through before attaching begins */
@@ -310,6 +311,28 @@ TEST(shared_links_wait_for_an_earlier_trace_too)
 	CHECK(!attach_beside_of(&some, &arch_x86_64, (const unsigned int[2]){ 6, 12 },
 				&(struct attach_others){ 0 })
 		       .attach_us);
+}
+
+/* Before attaching begins, others wait for each other, too. */
+TEST(others_share_the_time_until_attaching_begins)
+{
+	uint64_t left_ns[] = { 9000000, 30000000, 1 };
+	uint64_t unknown_ns[] = { 0, 9000000 };
+
+	attach_others_pass(left_ns, 3, 10000);
+	CHECK(left_ns[0] == 4000000 && left_ns[1] == 25000000 && left_ns[2] == 1);
+	/* the first is over after 8 ms, the other has all the rest */
+	attach_others_pass(left_ns, 3, 18000);
+	CHECK(left_ns[0] == 1 && left_ns[1] > 10999990 && left_ns[1] < 11000010);
+	attach_others_pass(left_ns, 3, 20000);
+	CHECK(left_ns[0] == 1 && left_ns[1] == 1);
+	attach_others_pass(left_ns, 3, 1);
+	CHECK(left_ns[0] == 1 && left_ns[1] == 1);
+	/* one of which it is not known may take its part all the time */
+	attach_others_pass(unknown_ns, 2, 10000);
+	CHECK(!unknown_ns[0] && unknown_ns[1] == 4000000);
+	attach_others_pass(unknown_ns, 2, 10000);
+	CHECK(!unknown_ns[0] && unknown_ns[1] == 1);
 }
 
 static bool is_about(double told, double took)

@@ -88,17 +88,31 @@ static uint64_t left_ns(const struct detach *dt)
 	return dt->done_cnt ? took_ns / dt->done_cnt * left_cnt : 0;
 }
 
+/* The time that is left beside others that detach, too: all wait for the same locks by turns. */
+static uint64_t left_beside_ns(const struct detach *dt)
+{
+	const uint64_t own_ns = left_ns(dt);
+	struct detaching_others others = { 0 };
+
+	if (dt->config->seen_path)
+		others = detaching_others(dt->config->seen_path, &dt->seen);
+	return own_ns + detaching_beside_ns(&others, own_ns);
+}
+
 static void note(struct detach *dt, size_t cnt)
 {
+	uint64_t left;
+
 	dt->done_cnt += cnt;
 	log_progress("detaching %zu/%zu", dt->done_cnt, dt->link_cnt);
 	if (!dt->config->waits || dt->is_announced || dt->done_cnt < 2)
 		return;
 	dt->is_announced = true;
-	if (left_ns(dt) > LONG_DETACH_NS)
+	left = left_beside_ns(dt);
+	if (left > LONG_DETACH_NS)
 		log_warn("detaching takes about %" PRIu64
 			 " s on this kernel; Ctrl-C leaves it to the background",
-			 left_ns(dt) / 1000000000);
+			 left / 1000000000);
 }
 
 #define TOLD_PATH "/run/netfgraph-background"
@@ -120,17 +134,6 @@ bool detach_is_news(const char *path)
 		log_debug("cannot set the time of '%s': %s", path, strerror(errno));
 	close(fd);
 	return true;
-}
-
-/* The time that is left beside others that detach, too: all wait for the same locks by turns. */
-static uint64_t left_beside_ns(const struct detach *dt)
-{
-	const uint64_t own_ns = left_ns(dt);
-	struct detaching_others others = { 0 };
-
-	if (dt->config->seen_path)
-		others = detaching_others(dt->config->seen_path, &dt->seen);
-	return own_ns + detaching_beside_ns(&others, own_ns);
 }
 
 static void say_background(const struct detach *dt)

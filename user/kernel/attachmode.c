@@ -110,6 +110,38 @@ static uint64_t turn_cnt_of(const struct attach_shares *shares)
 	return (link_cnt * singly_cnt + 1) / 2 + (is_shared ? SHARED_LINK_CNT / 2 : 0);
 }
 
+/* How many are not over yet. @least_ns: what is left of the one that is over first. */
+static size_t open_others(const uint64_t *left_ns, size_t cnt, uint64_t *least_ns)
+{
+	size_t open_cnt = 0;
+
+	*least_ns = UINT64_MAX;
+	for (size_t i = 0; i < cnt; i++) {
+		open_cnt += left_ns[i] != 1;
+		if (left_ns[i] > 1 && left_ns[i] < *least_ns)
+			*least_ns = left_ns[i];
+	}
+	return open_cnt;
+}
+
+void attach_others_pass(uint64_t *left_ns, size_t cnt, uint64_t us)
+{
+	uint64_t pass_ns = us * 1000;
+	uint64_t least_ns;
+	size_t open_cnt;
+
+	while ((open_cnt = open_others(left_ns, cnt, &least_ns)) && least_ns != UINT64_MAX) {
+		const uint64_t part_ns = pass_ns / open_cnt;
+		const uint64_t each_ns = part_ns < least_ns - 1 ? part_ns : least_ns - 1;
+
+		for (size_t i = 0; i < cnt; i++)
+			left_ns[i] -= left_ns[i] > 1 ? each_ns : 0;
+		if (each_ns == part_ns)
+			return;
+		pass_ns -= each_ns * open_cnt;
+	}
+}
+
 struct attach_beside attach_beside_of(const struct attach_shares *shares, const struct arch *arch,
 				      const unsigned int version[2],
 				      const struct attach_others *others)

@@ -156,6 +156,12 @@ struct attach_beside attach_beside_of(const struct attach_shares *shares, const 
 				      const unsigned int version[2],
 				      const struct attach_others *others);
 
+/*
+ * attach_others_pass - what is left of others in @us, in @left_ns: all wait for the same locks by turns, so each gets its part of the
+ * time. What is over by then is 1; 0, unknown, stays.
+ */
+void attach_others_pass(uint64_t *left_ns, size_t cnt, uint64_t us);
+
 /* attach_turn_us - what a function that is attached one by one waits for each of the others that detach meanwhile. */
 uint64_t attach_turn_us(const struct arch *arch, const unsigned int version[2]);
 

@@ -106,6 +106,7 @@ struct list_cost {
 	uint64_t held_up_us; /* ... so much longer, which @attach_us and @start_us have */
 	uint64_t attach_us;
 	uint64_t detach_us;
+	uint64_t detach_more_us; /* of @detach_us, because of the same */
 	uint64_t program_bytes;
 	size_t point_cnt;
 	const char *point_names;
@@ -188,6 +189,9 @@ static void times_print(struct strbuf *out, const struct list_cost *cost)
 		strbuf_str(out,
 			   " at most, on an idle emulated CPU; others are several times faster\n");
 	plan_time(out, "detach", cost->detach_us);
+	if (cost->detach_more_us)
+		strbuf_printf(out, " estimated, %.1f s of it because of the earlier netfgraph",
+			      (double)cost->detach_more_us / 1e6);
 }
 
 /* How many tracepoints, and what these take of the time until tracing begins; and those of sleeps. */
@@ -322,11 +326,9 @@ static struct attach_beside beside_of(const struct list_plan *plan,
 	const struct attach_others others = { left_ns, cnt };
 	struct attach_beside beside;
 
-	for (size_t i = 0; i < cnt; i++) {
-		const uint64_t ns = plan->others.left_ns[i];
-
-		left_ns[i] = !ns ? 0 : ns > before_us * 1000 ? ns - before_us * 1000 : 1;
-	}
+	for (size_t i = 0; i < cnt; i++)
+		left_ns[i] = plan->others.left_ns[i];
+	attach_others_pass(left_ns, cnt, before_us);
 	beside = attach_beside_of(shares, plan->arch, plan->kernel, &others);
 	if (beside.others_us)
 		beside.others_us += before_us;
@@ -344,6 +346,7 @@ static void find_beside(struct list_cost *cost, const struct list_plan *plan,
 	if (!cost->is_held_up)
 		return;
 	cost->held_up_us = beside.attach_us;
+	cost->detach_more_us = beside.detach_us;
 	cost->detach_us += beside.detach_us;
 }
 
