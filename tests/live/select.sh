@@ -350,10 +350,13 @@ test_plan()
 # How long a trace takes to begin is what was said, but for a factor that the load of the host decides.
 test_start()
 {
-	for options in "-T __sys_getsockname" "-T tcp_*" "-G __sys_getsockname --callee-depth 2"; do
+	for options in "-T __sys_getsockname" "-T tcp_*" "-G __sys_getsockname --callee-depth 2" \
+		"-G __sys_getsockname --callee-depth 1 --graph-opts sleep"; do
+		explain='' # only then does list count the programs of sleeps
+		[ "$options" = "${options%--graph-opts sleep}" ] || explain=--explain
 		set -f
 		# shellcheck disable=SC2086
-		netfgraph list --plan $options --format json >plan || fail "plan of $options"
+		netfgraph list --plan ${options%%--graph-opts*} $explain --format json >plan || fail "plan of $options"
 		said=$(sed 's/.*"start_us":\([0-9]*\)[0-9][0-9][0-9],.*/\1/' plan)
 		rm -f out
 		begun=$(now)

@@ -25,7 +25,7 @@
  * list_load_us - how long loading takes at most where the rest took @find_us.
  *
  * @sleeps_insn_ps: an instruction of this CPU, in picoseconds, if sleeps are recorded (--graph-opts sleep), whose programs the verifier looks
- * at longest; else 0.
+ * at longest; else 0. An emulated CPU does arithmetic faster than that, and then @find_us decides.
  */
 uint64_t list_load_us(uint64_t find_us, uint32_t sleeps_insn_ps);
 
