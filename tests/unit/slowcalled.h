@@ -36,8 +36,7 @@ void check_int(int line, int64_t got, int64_t want);
 /* What is said if nothing is known of it. */
 #define LATE_BY_SERVER                                                                         \
 	"Likely: the data came late, by server-9; what it did meanwhile is not known: a task " \
-	"is followed only once it has woken a traced one ('netfgraph explain --tid TID -G "    \
-	"FUNC' traces the task itself).\n"
+	"is followed only once it has woken a traced one (--tid traces the task itself).\n"
 
 /* For BEFORE and AFTER. */
 void calls_begin(void);

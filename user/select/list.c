@@ -20,10 +20,7 @@
 
 /* Of all that runs until the programs of sleeps are loaded, at most: 6.2 on 7.2, 7.5 on 5.10. */
 #define SLEEPS_GIGA_INSNS 8
-/*
- * An emulated CPU takes ten times as long for the verifier's instructions as for arithmetic. It read the kernel in 0.55 to 0.7 s and loaded
- * these programs in 27 to 30 s, on 6.1 and on 7.2.
- */
+/* An emulated CPU takes ten times as long for the verifier's instructions as for arithmetic: on 6.1, some 48 times what reading the kernel took. */
 #define SLEEPS_LOAD_TIMES 48
 
 uint64_t list_load_us(uint64_t find_us, uint32_t sleeps_insn_ps)
