@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS netfgraph (
     cpu Nullable(UInt32), tid Nullable(UInt32), pid Nullable(UInt32), cgroup_id Nullable(UInt64), netns Nullable(UInt32),
     comm LowCardinality(String), depth Nullable(UInt16),
     func LowCardinality(String), module LowCardinality(String),
-    args Map(LowCardinality(String), String), caller LowCardinality(String), ret Nullable(String),
+    args Map(LowCardinality(String), String), caller LowCardinality(String), caller_module LowCardinality(String), ret Nullable(String),
     complete Nullable(Bool), returned Nullable(Bool),
     lost Nullable(UInt64), comment String, stack Array(String), source Array(String),
     user_stack Array(Map(LowCardinality(String), Nullable(String))), user_stack_note String,
@@ -24,7 +24,7 @@ INSERT INTO netfgraph SELECT * FROM file('fleet/date=*/*.jsonl*', JSONEachRow, '
     net_ns Nullable(Int64), net_error_ns Nullable(Int64),
     cpu Nullable(UInt32), tid Nullable(UInt32), pid Nullable(UInt32), cgroup_id Nullable(UInt64), netns Nullable(UInt32),
     comm String, depth Nullable(UInt16), func String, module String,
-    args Map(String, String), caller String, ret Nullable(String), complete Nullable(Bool), returned Nullable(Bool),
+    args Map(String, String), caller String, caller_module String, ret Nullable(String), complete Nullable(Bool), returned Nullable(Bool),
     lost Nullable(UInt64), comment String, stack Array(String), source Array(String),
     user_stack Array(Map(String, Nullable(String))), user_stack_note String,
     type String, name String, system String, fields Map(String, String), time_unix_ns Nullable(Int64), time_ns Nullable(Int64)')

@@ -13,7 +13,7 @@ SELECT * FROM read_json('fleet/date=*/*.jsonl*', format = 'newline_delimited', h
         'net_ns': 'BIGINT', 'net_error_ns': 'BIGINT',
         'cpu': 'UINTEGER', 'tid': 'UINTEGER', 'pid': 'UINTEGER', 'cgroup_id': 'UBIGINT',
         'netns': 'UINTEGER', 'comm': 'VARCHAR', 'depth': 'USMALLINT',
-        'func': 'VARCHAR', 'module': 'VARCHAR', 'args': 'JSON', 'caller': 'VARCHAR', 'ret': 'JSON',
+        'func': 'VARCHAR', 'module': 'VARCHAR', 'args': 'JSON', 'caller': 'VARCHAR', 'caller_module': 'VARCHAR', 'ret': 'JSON',
         'complete': 'BOOLEAN', 'returned': 'BOOLEAN',
         -- losses, comments, stacks, tracepoints
         'lost': 'UBIGINT', 'comment': 'VARCHAR', 'stack': 'VARCHAR[]', 'source': 'VARCHAR[]',
@@ -25,8 +25,8 @@ SELECT * FROM read_json('fleet/date=*/*.jsonl*', format = 'newline_delimited', h
 -- A row for each call that ended. A task: the idle task is another on each CPU.
 CREATE OR REPLACE VIEW calls AS
 SELECT date, host, make_timestamp_ns(begin_unix_ns) AS begin, begin_unix_ns, begin_ns, end_ns, duration_ns, net_ns, net_error_ns, cpu, tid,
-    CASE WHEN tid = 0 THEN -1 - cpu::BIGINT ELSE tid END AS task, pid, cgroup_id, netns, comm, depth, func, module, args, caller, ret,
-    complete, returned
+    CASE WHEN tid = 0 THEN -1 - cpu::BIGINT ELSE tid END AS task, pid, cgroup_id, netns, comm, depth, func, module, args, caller,
+    caller_module, ret, complete, returned
 FROM lines WHERE complete IS NOT NULL;
 
 -- A row for each place where events are missing; events is null where their number is not known. Losses without a place are one

@@ -4,7 +4,7 @@ CREATE TABLE netfgraph (
     begin_unix_ns BIGINT, begin_ns BIGINT, end_ns BIGINT, duration_ns BIGINT,
     net_ns BIGINT, net_error_ns BIGINT,
     cpu BIGINT, tid BIGINT, pid BIGINT, cgroup_id BIGINT, netns BIGINT, comm STRING, depth INT,
-    func STRING, module STRING, args MAP<STRING, STRING>, caller STRING, ret STRING,
+    func STRING, module STRING, args MAP<STRING, STRING>, caller STRING, caller_module STRING, ret STRING,
     complete BOOLEAN, returned BOOLEAN,
     lost BIGINT, comment STRING, stack ARRAY<STRING>, source ARRAY<STRING>, user_stack ARRAY<STRUCT<ip: STRING, symbol: STRING, offset: BIGINT, file: STRING, build_id: STRING>>,
     user_stack_note STRING,

@@ -420,7 +420,7 @@ packets()
 	*) others=$(sed -n 's/^ *\([0-9]*\)  at a device: .*/\1/p' out) ;;
 	esac
 	awk -v stage="$1" -v min="$2" -v max="$3" -v most="$((23 + ${others:-0}))" '
-		NF == 6 && $6 == stage && $2 ~ /^[0-9.]+$/ { found = $1 >= 23 && $1 <= most && $2 >= min && $2 < max }
+		NF >= 6 && $NF == stage && $2 ~ /^[0-9.]+$/ { found = $1 >= 23 && $1 <= most && $2 >= min && $2 < max }
 		END { exit !found }' out || {
 		cat out
 		fail "not 23 packets of $2 to $3 us in stage $1"

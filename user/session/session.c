@@ -905,9 +905,10 @@ static void put_nat(struct strbuf *out, const struct session *ses)
 
 static void put_reason(struct strbuf *out, const struct session *ses)
 {
-	/* a COMMAND out of scope explains more than a scope that is empty */
-	const bool is_outside =
-		ses->has_child && !ses->opts->host_side && !scopeopts_is_command(ses->opts);
+	/* a COMMAND out of scope explains more than a scope that is empty, but not than a process that has ended */
+	const bool is_outside = ses->has_child && !ses->opts->host_side &&
+				!scopeopts_is_command(ses->opts) && !ses->opts->pids.cnt &&
+				!ses->opts->tids.cnt;
 
 	if (!is_outside && (silence_why(ses->scope, out) || ses->opts->host_side))
 		return;
