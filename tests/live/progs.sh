@@ -99,10 +99,13 @@ ran()
 	[ $(($(runs "$1") - before)) -eq $sent ] || fail "the kernel counts $(($(runs "$1") - before)) runs of $1"
 }
 
-# below PARENT NAME: all calls of NAME are directly below one of PARENT, an ERE.
+# below PARENT NAME: all calls of NAME are directly below one of PARENT, an ERE. Rows of different CPUs are mixed.
 below()
 {
-	calls_of out >list
+	for cpu in 0 1 2 3; do
+		grep "^ *$cpu) " out
+	done >by_cpu
+	calls_of by_cpu >list
 	awk -v parent="^($1)$" -v name="$2" -v want="$(grep -cE "  $2 \[bpf" out)" '
 		$1 == "open" { at[$2] = $3 }
 		($1 == "open" || $1 == "leaf") && $3 == name && at[$2 - 1] ~ parent { n++ }
