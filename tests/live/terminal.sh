@@ -108,6 +108,7 @@ test_elsewhere()
 	begin_calls
 	on_terminal 100 "netfgraph record -o rec $scope --wait-detach --timeout 3s 2>err"
 	cat err
+	sed -i '/^netfgraph: loading programs may take /d' err # on a busy host
 	expect_count 1 '' err
 	expect_count 1 "^netfgraph: recording 2 functions to 'rec' for 3 s$" err
 	on_terminal 100 "set -m; netfgraph record -o rec $scope --timeout 3s & wait"
