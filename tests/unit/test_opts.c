@@ -145,7 +145,9 @@ TEST(net_is_wanted_where_it_is_shown)
 	CHECK(!parse_line("profile") && wants_net(&opts));
 	CHECK(!parse_line("latency f") && wants_net(&opts));
 	CHECK(!parse_line("latency --by stage") && wants_net(&opts));
-	CHECK(!parse_line("profile --by reason") && wants_net(&opts));
+	CHECK(!parse_line("profile --by reason --format json") && wants_net(&opts));
+	CHECK(!parse_line("profile --by reason --sort net") && wants_net(&opts));
+	CHECK(!parse_line("profile --by reason") && !wants_net(&opts));
 }
 
 TEST(net_needs_all_calls)

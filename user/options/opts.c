@@ -625,11 +625,15 @@ const char *wants_net_of_part(const struct opts *opts)
 
 bool wants_net(const struct opts *opts)
 {
+	const bool has_text = opts->format == FORMAT_TEXT;
+
 	if (wants_net_of_part(opts) || opts->format == FORMAT_METRICS)
 		return false;
+	/* such a table has no room for what nobody asks for: measuring it would only make the trace begin later */
+	if (opts->by == BY_KEY && has_text && opts->profile_sort != PROFILE_BY_NET)
+		return false;
 	if (opts->verb == VERB_TRACE)
-		return opts->format == FORMAT_TEXT ? opts->columns.net
-						   : format_traits(opts->format)->has_net;
+		return has_text ? opts->columns.net : format_traits(opts->format)->has_net;
 	return opts->verb == VERB_RECORD || opts->verb == VERB_PROFILE ||
 	       opts->verb == VERB_LATENCY || opts->verb == VERB_EXPLAIN;
 }
