@@ -390,8 +390,9 @@ static void keytable_on_end(void *ctx, struct calltask *task, struct call *call)
 /* Whether an open call that is counted has dropped the packet of the current row, which is a tracepoint. */
 static bool is_drop_of_call(const struct keytable *kt, const struct calltask *task)
 {
-	for (uint32_t i = task->call_cnt;
-	     rowkeys_has(&kt->config.keys, ROWKEY_REASON) && i-- > 0;) {
+	if (!rowkeys_has(&kt->config.keys, ROWKEY_REASON))
+		return false;
+	for (uint32_t i = task->call_cnt; i-- > 0;) {
 		const struct call *call = &task->calls[i];
 
 		if (call->user != NO_ENTRY)
@@ -823,7 +824,7 @@ static void net_put(struct strbuf *out, const void *data)
 	profile_net_put(out, row->net_total_ns, row->net_error_ns);
 }
 
-/* In text it is there for who sorts by it. */
+/* Text has this column only if its rows are sorted by it. */
 static const struct column net_column = { .title = "NET us", .width = 20, .put = net_put };
 
 static const struct column func_column = { .title = "FUNCTION", .put = func_put };

@@ -86,14 +86,13 @@ const struct stages_net *stages_net_times(const struct stages_sums *sums, int i)
 
 bool stages_have_net(const struct stages_sums *sums)
 {
-	bool has = false;
-
 	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
 		const struct stages_net *net = stages_net_times(sums, i);
 
-		has |= net && net->hist.cnt;
+		if (net && net->hist.cnt)
+			return true;
 	}
-	return has;
+	return false;
 }
 
 uint64_t stages_net_error_ns(const struct stages_net *net)
@@ -146,9 +145,10 @@ static void put_net_p50(struct strbuf *out, const void *data)
 	profile_net_put(out, row->net_p50_ns, row->net_error_ns);
 }
 
-#define ROW(member)  COLUMN_AT(struct stages_row, member)
-#define TIME(member) COLUMN_AS(CELL_NS, struct stages_row, member)
-#define NEEDS_TIME   .needs = offsetof(struct stages_row, timed_cnt)
+#define ROW(member)   COLUMN_AT(struct stages_row, member)
+#define TIME(member)  COLUMN_AS(CELL_NS, struct stages_row, member)
+#define NEEDS(member) .needs = offsetof(struct stages_row, member)
+#define NEEDS_TIME    NEEDS(timed_cnt)
 
 #define TIMES                                                         \
 	{ "p50_ns", "P50 us", TIME(p50_ns), 13, NEEDS_TIME },         \
@@ -157,8 +157,6 @@ static void put_net_p50(struct strbuf *out, const void *data)
 	{                                                             \
 		"max_ns", "MAX us", TIME(max_ns), 13, NEEDS_TIME      \
 	}
-
-#define NEEDS(member) .needs = offsetof(struct stages_row, member)
 
 static const struct column columns[] = {
 	{ "host", .cell = CELL_HOST },
@@ -177,7 +175,7 @@ static const struct column columns[] = {
 
 static const struct table table = TABLE("stages", columns);
 
-/* Text: whether parts are among the packets, and net times are known. */
+/* Text has PARTS if there are any among the packets, and net times where they are known. */
 static const struct column text_parts[] = {
 	{ NULL, "PACKETS", ROW(packet_cnt), 10 },
 	{ NULL, "PARTS", ROW(part_cnt), 10, NEEDS_TIME },

@@ -725,10 +725,10 @@ static void stages_make(struct sink_stages *ss)
 		return;
 	}
 	rowsink_fail(&ss->rows, new_stages(ss, !ss->rows.facts->columns.proc));
-	if (ss->stages)
-		stages_set_clock(ss->stages, ss->rows.facts->real_offset_ns);
-	if (ss->stages)
-		stages_set_cost(ss->stages, ss->rows.facts->cost);
+	if (!ss->stages)
+		return;
+	stages_set_clock(ss->stages, ss->rows.facts->real_offset_ns);
+	stages_set_cost(ss->stages, ss->rows.facts->cost);
 }
 
 static int stages_begin(struct sink *sink, const struct trace_facts *facts)
