@@ -91,6 +91,14 @@ END
 	stray="$stray $client"
 }
 
+# Nobody is left in the cgroup $box, not even what a client has left behind.
+clear_box()
+{
+	while read -r pid <"$cg/$box/cgroup.procs"; do
+		echo "$pid" >$cg/cgroup.procs || sleep 0.1 # it has just ended
+	done 2>/dev/null
+}
+
 # into COMMAND: the traffic is in the cgroup that it asks for, whose container has that name.
 into()
 {
@@ -102,10 +110,11 @@ into()
 	*nginx.service*) box=system.slice/nginx.service ;;
 	esac
 	echo "{\"Name\":\"/${name-web}\"}" >"/var/lib/docker/containers/$id/config.v2.json"
+	clear_box
 	case $1 in
-	*--host-side*) echo "$boxed" >"$cg/$box/cgroup.procs" && echo "$client" >$cg/cgroup.procs ;;
-	*) echo "$client" >"$cg/$box/cgroup.procs" && echo "$boxed" >$cg/cgroup.procs ;;
-	esac || fail "no cgroup $box"
+	*--host-side*) echo "$boxed" ;;
+	*) echo "$client" ;;
+	esac >"$cg/$box/cgroup.procs" || fail "no cgroup $box"
 }
 
 # A process that waits in read() for a line, 0.3 s each.
@@ -159,7 +168,11 @@ as_here()
 	*--packet* | *--filter* | *retransmit*) seconds=4 ;; # what these choose is rare
 	*--ring*)
 		seconds=4
-		(sleep $((2 * $2)) && TO=127.0.0.1 workload udp-to 500 && exec workload recv-block 900) >/dev/null &
+		while :; do
+			sleep 2 # as long as loading takes, and then again and again
+			! is_traced || { TO=127.0.0.1 workload udp-to 500 && workload recv-block 900; }
+		done >/dev/null 2>&1 &
+		talker=$!
 		;;
 	esac
 	seconds=$((seconds * $2))
