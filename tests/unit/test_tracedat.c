@@ -74,8 +74,10 @@ TEST(tracedat_small)
 	CHECK(get_u64(cpu + 8) == 4096 && get_u64(cpu + 24) == 2 * 4096 && !get_u64(cpu + 40));
 	CHECK(get_u64(cpu + 16) == get_u64(cpu) + 4096);
 	page = file.ptr + get_u64(cpu);
-	/* one exit of 40 bytes: 10 words, no time since the page's */
-	CHECK(get_u64(page) == 2500 && get_u64(page + 8) == 44 && get_u32(page + 16) == 10);
+	/* one exit of 40 bytes: 10 words, no time since the page's; and its value, of 17 and 6 */
+	CHECK(get_u64(page) == 2500 && get_u64(page + 8) == 72 && get_u32(page + 16) == 10);
+	CHECK(get_u32(page + 60) == 6 && get_u32(page + 64) == 5);
+	CHECK(get_u64(page + 72) == 0xffffffff81000010u && !strcmp(page + 80, "ret=0x5"));
 	CHECK(get_u32(page + 20) == 10 && get_u32(page + 24) == 77);
 	CHECK(get_u64(page + 28) == 0xffffffff81000010u && !get_u32(page + 36));
 	CHECK(get_u64(page + 44) == 1000 && get_u64(page + 52) == 2500);

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "format/fmt.h"
 #include "format/format.h"
+#include "format/render.h"
 #include "trace/row.h"
 
 /* ---- the head of a file, before its pages, in both versions of the format ---- */
@@ -443,6 +444,7 @@ struct dat_cpu {
 
 struct tracedat {
 	struct strbuf *out;
+	struct strbuf values; /* of one call, as text */
 	struct calltree *tree;
 	void (*write_head)(const struct dathead *head, struct strbuf *out);
 	char *release;
@@ -592,7 +594,7 @@ static struct common common(uint16_t type, const struct calltask *task)
 	};
 }
 
-static void tracedat_on_begin(void *ctx, struct calltask *task, struct call *call)
+static void put_entry(struct tracedat *dat, const struct calltask *task, const struct call *call)
 {
 	const struct entry_event event = {
 		.common = common(DATHEAD_ID_ENTRY, task),
@@ -600,7 +602,12 @@ static void tracedat_on_begin(void *ctx, struct calltask *task, struct call *cal
 		.depth = (int32_t)call->depth,
 	};
 
-	put_record(ctx, call->cpu, call->begin_ns, &event, sizeof(event));
+	put_record(dat, call->cpu, call->begin_ns, &event, sizeof(event));
+}
+
+static void tracedat_on_begin(void *ctx, struct calltask *task, struct call *call)
+{
+	put_entry(ctx, task, call);
 }
 
 /* @event has all but its text. */
@@ -644,7 +651,52 @@ static void put_unmatched(struct tracedat *dat, const struct calltask *task,
 	put_print(dat, task, call->end_cpu, call->end_ns, (struct text){ bytes, (size_t)len });
 }
 
-static void tracedat_on_end(void *ctx, struct calltask *task, struct call *call)
+/* Append a value of a call behind @before, and behind others. */
+static void put_value(struct strbuf *text, const char *before, const struct value *value)
+{
+	char bytes[VALUE_TEXT_MAX];
+	const struct text word = value_text(value, bytes);
+
+	if (!word.len)
+		return;
+	if (text->len)
+		strbuf_char(text, ' ');
+	strbuf_str(text, before);
+	strbuf_add(text, word.ptr, word.len);
+}
+
+/*
+ * The call's values, as a comment behind its end: the kernel's events have no room for them that trace-cmd's readers know. In
+ * front of the end it would keep them from printing a leaf as one line.
+ */
+static void put_values(struct tracedat *dat, const struct calltask *task, const struct call *call)
+{
+	struct strbuf *text = &dat->values;
+	struct print_event event;
+
+	strbuf_reset(text);
+	if (call->arg_cnt || call->args_text.len) {
+		strbuf_char(text, '(');
+		strbuf_add(text, call->args_text.ptr, call->args_text.len);
+		if (!call->args_text.len)
+			render_args(call->args, call->arg_cnt, text);
+		strbuf_char(text, ')');
+	}
+	if (call->caller)
+		put_value(text, "<-", &call->caller->symbol);
+	if (call->ret)
+		put_value(text, "ret=", call->ret);
+	if (text->failed)
+		dat->err = -ENOMEM;
+	if (!text->len || text->failed)
+		return;
+	event.common = common(DATHEAD_ID_PRINT, task);
+	event.ip = sym_address(call->sym);
+	put_print_event(dat, call->end_cpu, call->end_ns, &event,
+			(struct text){ text->ptr, text->len });
+}
+
+static void put_end(struct tracedat *dat, const struct calltask *task, const struct call *call)
 {
 	const struct exit_event event = {
 		.common = common(DATHEAD_ID_EXIT, task),
@@ -654,15 +706,20 @@ static void tracedat_on_end(void *ctx, struct calltask *task, struct call *call)
 		.rettime = call->end_ns,
 	};
 
-	if (!call->has_return)
-		return;
-	if (!call->has_duration) {
-		put_unmatched(ctx, task, call);
-		return;
-	}
 	if (call->is_leaf)
-		tracedat_on_begin(ctx, task, call);
-	put_record(ctx, call->end_cpu, call->end_ns, &event, sizeof(event));
+		put_entry(dat, task, call);
+	put_record(dat, call->end_cpu, call->end_ns, &event, sizeof(event));
+}
+
+static void tracedat_on_end(void *ctx, struct calltask *task, struct call *call)
+{
+	struct tracedat *dat = ctx;
+
+	if (call->has_return && call->has_duration)
+		put_end(dat, task, call);
+	else if (call->has_return)
+		put_unmatched(dat, task, call);
+	put_values(dat, task, call);
 }
 
 static int tracedat_put_comment(struct tracedat *dat, const struct row *row)
@@ -940,6 +997,7 @@ static void tracedat_release(void *self)
 	struct tracedat *dat = self;
 
 	free(dat->release);
+	strbuf_release(&dat->values);
 	calltree_free(dat->tree);
 	for (uint32_t cpu = 0; cpu < dat->cpu_cnt; cpu++)
 		free(dat->cpus[cpu]);
