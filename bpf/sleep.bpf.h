@@ -12,6 +12,7 @@
 #include "preempt.bpf.h"
 #include "values.bpf.h"
 
+#include "nfg_ranges.h"
 #include "nfg_runs.h"
 
 /* What a task did from one time on. It ran for the rest. */
@@ -118,10 +119,10 @@ struct {
  */
 __u64 cpu_wait_cnt SEC(".data");
 
-/* In which order such functions stand on that stack says whose softirq it is. Ends at func 0. */
+/* In which order such functions stand on that stack says whose softirq it is. By address; func 0 is unused. */
 struct nfg_softirq_range softirq_funcs[NFG_SOFTIRQ_FUNC_CNT] SEC(".data");
 
-/* Functions that say nothing about why a task sleeps, or was woken: the scheduler's and the queues'. Ends at { 0, 0 }. */
+/* Functions that say nothing about why a task sleeps, or was woken: the scheduler's and the queues'. As nfg_range_at wants them. */
 struct nfg_range sleep_skipped[NFG_SLEEP_SKIP_CNT] SEC(".data");
 
 /*
@@ -143,13 +144,10 @@ static __always_inline __u8 *asleep_byte(__u32 tid)
 
 static __noinline __u32 is_skipped(__u64 addr)
 {
-	for (__u32 i = 0; i < NFG_SLEEP_SKIP_CNT; i++) {
-		if (!sleep_skipped[i].end)
-			return 0;
-		if (addr >= sleep_skipped[i].begin && addr < sleep_skipped[i].end)
-			return 1;
-	}
-	return 0;
+	const __u64 at =
+		nfg_range_at(sleep_skipped, sizeof(sleep_skipped[0]), NFG_SLEEP_SKIP_CNT, addr);
+
+	return nfg_if_in(1, &sleep_skipped[at], addr);
 }
 
 static __always_inline bool may_be_trampoline(__u64 addr)
@@ -162,15 +160,17 @@ static __noinline __u64 place_above(void *ctx)
 {
 	__u64 addrs[SLEEP_FRAMES] = { 0 }; /* 5.10 wants it written */
 	long bytes = bpf_get_stack(ctx, addrs, sizeof(addrs), 0);
-	bool is_inside = false;
+	__u32 is_inside = 0;
 
 	for (__s32 i = 0; i < SLEEP_FRAMES; i++) {
+		__u32 skipped;
+
 		if (i * 8 >= (__s32)bytes)
 			return 0;
-		if (is_skipped(addrs[i]))
-			is_inside = true;
-		else if (is_inside && !may_be_trampoline(addrs[i]))
+		skipped = is_skipped(addrs[i]);
+		if (is_inside > skipped && !may_be_trampoline(addrs[i]))
 			return addrs[i];
+		is_inside |= skipped;
 	}
 	return 0;
 }
@@ -558,13 +558,11 @@ static __noinline int look_at_waker(struct sleep *sleep)
 
 static __noinline __u32 softirq_func_at(__u64 addr)
 {
-	for (__u32 i = 0; i < NFG_SOFTIRQ_FUNC_CNT; i++) {
-		if (!softirq_funcs[i].func)
-			return 0;
-		if (addr >= softirq_funcs[i].range.begin && addr < softirq_funcs[i].range.end)
-			return softirq_funcs[i].func;
-	}
-	return 0;
+	const struct nfg_softirq_range *func =
+		&softirq_funcs[nfg_range_at(softirq_funcs, sizeof(softirq_funcs[0]),
+					    NFG_SOFTIRQ_FUNC_CNT, addr)];
+
+	return nfg_if_in(func->func, &func->range, addr);
 }
 
 /*
@@ -575,7 +573,7 @@ static __noinline __u32 is_own_softirq(void *ctx)
 {
 	__u32 key = 0;
 	__u64 *addrs = bpf_map_lookup_elem(&sleep_stack, &key);
-	bool has_backlog = false;
+	__u32 has_backlog = 0;
 	long bytes;
 
 	/* threads of the kernel, the idle ones among them, send for others */
@@ -588,10 +586,9 @@ static __noinline __u32 is_own_softirq(void *ctx)
 		if (i * 8 >= (__s32)bytes)
 			return 0;
 		func = softirq_func_at(addrs[i]);
-		if (func == NFG_SOFTIRQ_BACKLOG)
-			has_backlog = true;
-		else if (func)
+		if (func > NFG_SOFTIRQ_BACKLOG)
 			return has_backlog && func == NFG_SOFTIRQ_BY_TASK;
+		has_backlog |= func;
 	}
 	return 0;
 }

@@ -562,7 +562,7 @@ struct nfg_range {
 	__u64 end; /* 0: none */
 };
 
-#define NFG_SLEEP_SKIP_CNT 48u
+#define NFG_SLEEP_SKIP_CNT 64u   /* a power of two */
 #define NFG_WAKER_CNT      4096u /* wakers that are followed, of less than 1,000 bytes each */
 
 /* Functions on the stack of a softirq. */
@@ -574,10 +574,10 @@ enum nfg_softirq_func {
 
 struct nfg_softirq_range {
 	struct nfg_range range;
-	__u64 func; /* enum nfg_softirq_func; 0: the end of the list */
+	__u64 func; /* enum nfg_softirq_func; 0: none */
 };
 
-#define NFG_SOFTIRQ_FUNC_CNT 16u
+#define NFG_SOFTIRQ_FUNC_CNT 16u /* a power of two */
 #define NFG_SOFTIRQ_FRAMES \
 	96u /* between a traced function and its caller there may be one of its trampoline */
 #define NFG_SLEEP_STACK_BYTES   (NFG_SOFTIRQ_FRAMES * 8)

@@ -70,39 +70,38 @@ static inline __u64 nfg_run_ns(const struct nfg_run *run, __u64 since_ns)
 /*
  * nfg_runs_longest - the task that had the CPU longest from @since_ns until the last switch, of the last runs. Nobody is known
  * if the CPU was idle for longer.
+ *
+ * What is found is kept in @had, not in a pointer: a verifier would go on with each place to which it may point.
  */
 static inline void nfg_runs_longest(const struct nfg_runs *runs, __u64 since_ns,
 				    struct nfg_had *had)
 {
 	/* what was before the oldest run is forgotten */
 	const __u64 known_ns = runs->last[runs->cnt & (NFG_RUN_CNT - 1)].begin_ns;
-	const struct nfg_run *longest = 0;
-	__u64 longest_ns = 0;
 	__u64 idle_ns = runs->switch_ns - (known_ns > since_ns ? known_ns : since_ns);
 
 	had->pid = 0;
 	had->ns = 0;
 	NFG_UNROLL
 	for (int i = 0; i < NFG_RUN_CNT; i++) {
-		__u64 ns = 0;
+		__u64 ns = nfg_run_ns(&runs->last[i], since_ns);
 
-		idle_ns -= nfg_run_ns(&runs->last[i], since_ns);
+		idle_ns -= ns;
+		/* if one before is of the same task, that one had all of them */
 		NFG_UNROLL
-		for (int k = 0; k < NFG_RUN_CNT; k++) {
+		for (int k = i + 1; k < NFG_RUN_CNT; k++) {
 			if (runs->last[k].pid == runs->last[i].pid)
 				ns += nfg_run_ns(&runs->last[k], since_ns);
 		}
-		if (ns > longest_ns) {
-			longest_ns = ns;
-			longest = &runs->last[i];
+		if (ns > had->ns) {
+			had->comm[0] = runs->last[i].comm[0];
+			had->comm[1] = runs->last[i].comm[1];
+			had->pid = runs->last[i].pid;
+			had->ns = ns;
 		}
 	}
-	if (!longest || (__s64)idle_ns > (__s64)longest_ns)
-		return;
-	had->comm[0] = longest->comm[0];
-	had->comm[1] = longest->comm[1];
-	had->pid = longest->pid;
-	had->ns = longest_ns;
+	if ((__s64)idle_ns > (__s64)had->ns)
+		had->pid = had->ns = 0;
 }
 
 /* nfg_had_add - @more of another wait: it adds to the same task, and takes the place of one that had a CPU for less. */

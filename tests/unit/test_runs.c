@@ -97,7 +97,7 @@ TEST(the_task_that_had_the_cpu_longest_is_found)
 {
 	for (int i = 0; i < 20000; i++) {
 		struct truth truth;
-		struct nfg_had had;
+		struct nfg_had had = { 0 };
 		uint64_t longest_ns = 0, since_ns, known_ns, end_ns;
 
 		draw(&truth);

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "kernel/tracepoint.h"
+#include "nfg_ranges.h"
 
 /* ---- points ---- */
 
@@ -190,8 +191,7 @@ static const char *const skipped[] = {
 	"common_interrupt",
 };
 
-_Static_assert(ARRAY_SIZE(skipped) < NFG_SLEEP_SKIP_CNT - 1,
-	       "one for the scheduler's section, and one for the end");
+_Static_assert(ARRAY_SIZE(skipped) < NFG_SLEEP_SKIP_CNT, "one for the scheduler's section");
 
 /* Whether the symbol is the function, or a part of it that the compiler has made ("complete.isra.0"). */
 static bool is_part_of(const char *symbol, const char *func)
@@ -247,20 +247,29 @@ static struct nfg_range range_of(const struct ksym_text *texts, size_t cnt, size
 	return (struct nfg_range){ texts[i].addr, next < cnt ? texts[next].addr : texts[i].addr };
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct nfg_range *x = a;
+	const struct nfg_range *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
 int sleep_ranges(const struct ksyms *ks, struct nfg_range *ranges,
 		 struct nfg_softirq_range *softirqs)
 {
+	const struct nfg_range section = { ksyms_addr(ks, "__sched_text_start"),
+					   ksyms_addr(ks, "__sched_text_end") };
 	struct ksym_text *texts;
 	size_t softirq_cnt = 0;
-	size_t skipped_cnt;
+	size_t skipped_cnt = 0;
 	size_t cnt;
 	int err = ksyms_texts(ks, &texts, &cnt);
 
 	if (err)
 		return err;
-	ranges[0] = (struct nfg_range){ ksyms_addr(ks, "__sched_text_start"),
-					ksyms_addr(ks, "__sched_text_end") };
-	skipped_cnt = ranges[0].end > ranges[0].begin;
+	if (section.end > section.begin)
+		ranges[skipped_cnt++] = section;
 	for (size_t i = 0; i < cnt; i++) {
 		struct nfg_range range;
 		bool is_skipped;
@@ -268,19 +277,19 @@ int sleep_ranges(const struct ksyms *ks, struct nfg_range *ranges,
 
 		if (!texts[i].addr || texts[i].module)
 			continue;
-		is_skipped = is_listed(texts[i].name);
+		is_skipped = is_listed(texts[i].name) && !nfg_if_in(1, &section, texts[i].addr);
 		func = softirq_func_of(texts[i].name);
 		if (!is_skipped && !func)
 			continue;
 		range = range_of(texts, cnt, i);
 		if (range.end == range.begin)
 			continue;
-		if (is_skipped && skipped_cnt < NFG_SLEEP_SKIP_CNT - 1)
+		if (is_skipped && skipped_cnt < NFG_SLEEP_SKIP_CNT)
 			ranges[skipped_cnt++] = range;
 		if (func && softirq_cnt < NFG_SOFTIRQ_FUNC_CNT)
 			softirqs[softirq_cnt++] = (struct nfg_softirq_range){ range, func };
 	}
-	ranges[skipped_cnt] = (struct nfg_range){ 0 };
+	qsort(ranges, skipped_cnt, sizeof(*ranges), by_begin);
 	free(texts);
 	return 0;
 }

@@ -32,8 +32,8 @@ int sleep_fields(struct proto_table *types);
  * sleep_ranges - where the functions are that say nothing about a sleep, those of the scheduler and of wait queues, and those that
  * tell whose softirq it is.
  *
- * @ranges: NFG_SLEEP_SKIP_CNT of them, @softirqs: NFG_SOFTIRQ_FUNC_CNT; the rest of both stays zero. Without addresses there are
- * none. Return: 0 or -ENOMEM.
+ * @ranges: NFG_SLEEP_SKIP_CNT of them, @softirqs: NFG_SOFTIRQ_FUNC_CNT, both by address as nfg_range_at wants them; the rest stays
+ * zero. Without addresses there are none. Return: 0 or -ENOMEM.
  */
 int sleep_ranges(const struct ksyms *ks, struct nfg_range *ranges,
 		 struct nfg_softirq_range *softirqs);
