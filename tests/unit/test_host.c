@@ -86,6 +86,20 @@ TEST(clock_that_cannot_be_told)
 	CHECK(host_find_clock(proc) == -EPROTO);
 }
 
+/* A number that no task can have, and one of another pid namespace. */
+TEST(a_number_of_no_task)
+{
+	host_make();
+	CHECK_STR(
+		host_no_task_hint(proc, 40000),
+		"ps -e lists processes; one in a container has another number inside it than here");
+	dirs_make(text_of("%s/sys/kernel", proc));
+	file_make(text_of("%s/sys/kernel/pid_max", proc), "32768\n");
+	CHECK(strstr(host_no_task_hint(proc, 32767), "ps -e "));
+	CHECK_STR(host_no_task_hint(proc, 32768),
+		  text_of("numbers of tasks end at 32767 here: %s/sys/kernel/pid_max", proc));
+}
+
 /* The least of many differences is the one with nothing between the two clocks. */
 TEST(clocks_are_compared_closely)
 {

@@ -268,6 +268,25 @@ int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ct
 	return cnt;
 }
 
+const char *host_no_task_hint(const char *proc, uint32_t id)
+{
+	static char hint[128];
+	FILE *file = host_open("%s/sys/kernel/pid_max", proc);
+	uint32_t max = 0;
+
+	if (file && fscanf(file, "%" SCNu32, &max) == 1 && id >= max)
+		snprintf(hint, sizeof(hint),
+			 "numbers of tasks end at %" PRIu32 " here: %s/sys/kernel/pid_max", max - 1,
+			 proc);
+	else
+		snprintf(
+			hint, sizeof(hint),
+			"ps -e lists processes; one in a container has another number inside it than here");
+	if (file)
+		fclose(file);
+	return hint;
+}
+
 int host_processes(void (*visit)(void *ctx, uint32_t tgid), void *ctx)
 {
 	const struct dirent *entry;

@@ -61,6 +61,13 @@ int host_find_clock(const char *proc);
  */
 int host_threads(uint32_t tgid, void (*visit)(void *ctx, uint32_t tid), void *ctx);
 
+/*
+ * host_no_task_hint - what to do where no task has the number @id, by @proc ("/proc"): whether any can, or where the numbers are that count.
+ *
+ * Return: a text that is valid until the next call.
+ */
+const char *host_no_task_hint(const char *proc, uint32_t id);
+
 /* host_processes - call @visit with every process id in /proc, as it is there. Return: 0 or -errno. */
 int host_processes(void (*visit)(void *ctx, uint32_t tgid), void *ctx);
 

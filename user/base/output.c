@@ -5,12 +5,14 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +109,8 @@ static void openhint_write(const char *path, int err)
 		hint_directory(path, (size_t)(slash - path));
 	else if (err == -EISDIR)
 		log_hint("-o takes the name of a file");
+	else if (err == -EOPNOTSUPP)
+		log_hint("-o takes a file on a disk or in memory, such as /tmp/trace");
 	else if (err == -EACCES)
 		log_hint("-o takes a file in a directory that you may write to");
 }
@@ -247,6 +251,15 @@ static bool is_free_name(const char *path)
 	return path[strlen(path) - 1] != '/' && lstat(path, &st) && errno == ENOENT;
 }
 
+/* Whether an open file is a setting, or something to read, of the kernel. */
+static bool is_of_kernel(int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	return S_ISREG(st->st_mode) && !fstatfs(fd, &fs) &&
+	       (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC);
+}
+
 static int open_checked(struct outfile *f, const volatile int *stop_cnt)
 {
 	const struct timespec look = { .tv_nsec = LOOK_MS * 1000000 };
@@ -277,6 +290,8 @@ static int open_checked(struct outfile *f, const volatile int *stop_cnt)
 		return -errno;
 	if (is_sticky && !may_take(f, &st, owner))
 		return -EACCES;
+	if (is_of_kernel(f->fd, &st))
+		return -EOPNOTSUPP;
 	f->is_stream = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
 	return 0;
 }
@@ -314,7 +329,8 @@ static int open_file(struct outfile *f, const char *path, bool is_held,
 	if (err == -ENXIO && stop_cnt && *stop_cnt)
 		log_error("'%s' was never opened by a reader", outfile_name(f));
 	else
-		log_error("cannot write '%s': %s", outfile_name(f), strerror(-err));
+		log_error("cannot write '%s': %s", outfile_name(f),
+			  err == -EOPNOTSUPP ? "that is a file of the kernel" : strerror(-err));
 	if ((err == -ELOOP || err == -EACCES) && path && is_in_sticky_dir(path, &(uid_t){ 0 }))
 		log_hint(
 			"a link, file or FIFO of another user, or a file with several names, is refused in a world-writable directory");

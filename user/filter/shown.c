@@ -91,6 +91,17 @@ const char *shown_guess(struct text word)
 	return guess;
 }
 
+static const char names_nothing[] =
+	"names no member; ARGUMENT.MEMBER, such as skb.len, shows one, and the words rules and stamps show several";
+
+const char *shown_hint(const char *why)
+{
+	return why == names_nothing
+		       ? "--graph-opts args shows which arguments functions have, and bpftool btf dump file "
+			 "/sys/kernel/btf/vmlinux format c | sed -n '/^struct sk_buff {/,/^}/p' what an skb has"
+		       : NULL;
+}
+
 /* A word that is no member. */
 static const char *no_member(struct text word)
 {
@@ -98,7 +109,7 @@ static const char *no_member(struct text word)
 	const char *guess = shown_guess(word);
 
 	if (!*guess)
-		return "names no member; ARGUMENT.MEMBER, such as skb.len, shows one, and --graph-opts args shows arguments";
+		return names_nothing;
 	snprintf(why, sizeof(why), "names no member; did you mean %s?", guess);
 	return why;
 }

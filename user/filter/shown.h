@@ -93,6 +93,9 @@ int shown_named(struct proto_table *types, struct text path, const struct member
  */
 const char *shown_parse(struct shown **shown, const char *text, const char *option);
 
+/* shown_hint - how to list what can be shown, if that is what helps with the complaint @why of shown_parse; NULL: something else does. */
+const char *shown_hint(const char *why);
+
 /* shown_guess - the member that a word may be meant as: skb.mark for mark, sk.sk_mark for sk_mark; "": none. Valid until the next call. */
 const char *shown_guess(struct text word);
 

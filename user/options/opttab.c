@@ -236,7 +236,11 @@ static const char *apply_filter(struct opts *opts, const char *text)
 
 static const char *apply_show(struct opts *opts, const char *text)
 {
-	return shown_parse(&opts->shown, text, "--show");
+	const char *why = shown_parse(&opts->shown, text, "--show");
+
+	if (why)
+		opts->hint = shown_hint(why);
+	return why;
 }
 
 static const char *apply_preset(struct opts *opts, const char *text)

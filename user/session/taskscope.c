@@ -452,6 +452,8 @@ static int mark_process(struct taskscope *sc, uint32_t tgid)
 		cnt = host_threads(tgid, mark_thread, sc);
 		if (cnt < 0) {
 			log_error("cannot trace process %u: %s", tgid, strerror(-cnt));
+			if (cnt == -ESRCH)
+				log_hint("%s", host_no_task_hint("/proc", tgid));
 			return cnt;
 		}
 	} while (sc->is_new);
@@ -480,6 +482,7 @@ static int taskscope_mark_named(struct taskscope *sc, uint32_t command_pid)
 		snprintf(path, sizeof(path), "/proc/%u", id);
 		if (!tid || access(path, F_OK)) {
 			log_error("cannot trace task %u: no such task", id);
+			log_hint("%s", host_no_task_hint("/proc", id));
 			return -ESRCH;
 		}
 		taskscope_mark(sc, tid, NFG_SCOPE_TASK | NFG_SCOPE_ALONE);
