@@ -126,6 +126,28 @@ TEST(a_connect_that_is_not_answered)
 		     "a signal ended the wait"));
 }
 
+/* Who traces a namespace alone has no FILE to leave out. */
+TEST(a_live_trace_without_counters_says_what_reads_them)
+{
+	const struct netstat unread = { .has_net = false };
+	struct symptom symptom = { .kind = CAUSE_ASLEEP,
+				   .in = text_from("__inet_stream_connect"),
+				   .from = text_from("tcp_write_err"),
+				   .ns = 127000000 * US,
+				   .is_live = true,
+				   .call_cnt = 8 };
+
+	CHECK(strstr(
+		likely_of_symptom(&symptom, NULL),
+		"a listener was full (the kernel's counter was not read: -p and --cgroup read it, --netns alone does not), or nobody is there"));
+	symptom.from = text_from("call_timer_fn");
+	CHECK(strstr(likely_of_symptom(&symptom, &unread), "limit: SYNs were dropped, the accept"));
+	CHECK(!strstr(likely_of_symptom(&symptom, &unread), "FILE"));
+	symptom.from = text_from("tcp_rcv_state_process");
+	CHECK(strstr(likely_of_symptom(&symptom, NULL),
+		     "only the kernel's counters tell, which were not read: -p and --cgroup"));
+}
+
 /* A drop that the call has made itself is said behind these, and no counter has to tell then. */
 TEST(a_connect_whose_packet_was_dropped_before_it_left)
 {

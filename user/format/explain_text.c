@@ -601,6 +601,7 @@ static struct symptom symptom_of(const struct explain *ex, const struct cause *c
 		.kind = explain_key(ex, cause)->kind,
 		.in = slowcalls_name(ex->sc, explain_key(ex, cause)->func),
 		.ns = cause->sums.excess_ns / (int64_t)ex->causes->slow_cnt,
+		.is_live = !ex->view->input,
 		.call_cnt = cause->largest_cnt,
 	};
 }

@@ -21,12 +21,15 @@
 #define POLLS \
 	"ep_poll do_epoll_wait do_poll do_sys_poll do_select poll_schedule_timeout io_cqring_wait"
 
-#define TIMEOUT  "call_timer_fn process_timeout"
-#define GAVE_UP  "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer"
-#define LOST_SYN "a SYN or the answer to it was lost, and sent again"
-#define OR_FULL                                                                                         \
-	", the accept queue of a listener was full (explain without FILE reads the kernel's counter), " \
-	"or nobody is there"
+#define TIMEOUT      "call_timer_fn process_timeout"
+#define GAVE_UP      "tcp_write_err tcp_retransmit_timer tcp_write_timer_handler tcp_write_timer"
+#define LOST_SYN     "a SYN or the answer to it was lost, and sent again"
+#define OR_FULL(how) ", the accept queue of a listener was full (" how "), or nobody is there"
+#define BY_LIVE      "explain without FILE reads the kernel's counter"
+#define BY_TASKS \
+	"the kernel's counter was not read: -p and --cgroup read it, --netns alone does not"
+#define NO_ANSWER   "no answer came before the socket's time limit: SYNs were dropped"
+#define NO_SYN_ACK  "no SYN was answered, and the kernel gave up: they were dropped"
 #define READ_SLOWLY "the receiver read slowly, until its window was closed"
 
 #define NO_MEMORY   "memory was short, and the kernel had to free some first"
@@ -47,7 +50,8 @@ static const struct rule {
 	int64_t most_ns;   /* 0: no limit */
 	double least_part; /* of the excess */
 	const char *words;
-	bool waits;   /* only if wakers waited, too, as far as that is known */
+	const char *live_words; /* the same where the kernel traces; NULL: those words */
+	bool waits;             /* only if wakers waited, too, as far as that is known */
 	bool busy;    /* only if they are not known to have waited for input for most of the time */
 	bool inside;  /* not if a softirq woke it that was on no task's way */
 	bool once;    /* one time is enough for any number of calls */
@@ -88,31 +92,31 @@ static const struct rule {
 	  .dropped = true,
 	  .last = true,
 	  .words = "no SYN was answered, and the kernel gave up" },
-	/* a file does not have the counter that would tell */
+	/* a file does not have the counter that would tell, nor has a namespace without a process */
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = TIMEOUT,
 	  .uncounted = true,
 	  .last = true,
-	  .words = "no answer came before the socket's time limit: SYNs were dropped" OR_FULL },
+	  .words = NO_ANSWER OR_FULL(BY_LIVE),
+	  .live_words = NO_ANSWER OR_FULL(BY_TASKS) },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = GAVE_UP,
 	  .uncounted = true,
 	  .last = true,
-	  .words = "no SYN was answered, and the kernel gave up: they were dropped" OR_FULL },
+	  .words = NO_SYN_ACK OR_FULL(BY_LIVE),
+	  .live_words = NO_SYN_ACK OR_FULL(BY_TASKS) },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = TIMEOUT,
 	  .last = true,
-	  .words =
-		  "no answer came before the socket's time limit: SYNs were dropped, or nobody is there" },
+	  .words = NO_ANSWER ", or nobody is there" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = GAVE_UP,
 	  .last = true,
-	  .words =
-		  "no SYN was answered, and the kernel gave up: they were dropped, or nobody is there" },
+	  .words = NO_SYN_ACK ", or nobody is there" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = ERRORS,
@@ -139,7 +143,9 @@ static const struct rule {
 	  .uncounted = true,
 	  .undropped = true,
 	  .words = LOST_SYN
-	  ", or the accept queue of a listener was full: only the kernel's counters tell, which a file lacks and explain without FILE reads" },
+	  ", or the accept queue of a listener was full: only the kernel's counters tell, which a file lacks and explain without FILE reads",
+	  .live_words = LOST_SYN
+	  ", or the accept queue of a listener was full: only the kernel's counters tell, which were not read: -p and --cgroup read them, --netns alone does not" },
 	{ .kind = CAUSE_ASLEEP,
 	  .in = OPENS,
 	  .from = "tcp_reset",
@@ -347,6 +353,8 @@ size_t likely_add(struct likely out[LIKELY_MAX], size_t cnt, const struct sympto
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules) && cnt < LIKELY_MAX; i++) {
 		const struct rule *rule = &rules[i];
+		const char *words =
+			symptom->is_live && rule->live_words ? rule->live_words : rule->words;
 		size_t counter = NETSTAT_CNT;
 
 		if (!applies(rule, symptom, &wakers) ||
@@ -357,11 +365,10 @@ size_t likely_add(struct likely out[LIKELY_MAX], size_t cnt, const struct sympto
 
 			if (!times || (!rule->once && times < (symptom->call_cnt + 3) / 4))
 				continue;
-		} else if (cnt &&
-			   (rule->kind == CAUSE_ASLEEP || out[cnt - 1].words == rule->words)) {
+		} else if (cnt && (rule->kind == CAUSE_ASLEEP || out[cnt - 1].words == words)) {
 			continue; /* what is said of any such sleep is no news beside a reason */
 		}
-		out[cnt++] = (struct likely){ .words = rule->words,
+		out[cnt++] = (struct likely){ .words = words,
 					      .counter = counter,
 					      .waker = rule->away      ? LIKELY_BUSY_WAKER
 						       : rule->unknown ? LIKELY_ANY_WAKER

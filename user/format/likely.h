@@ -54,17 +54,18 @@ bool did_is_busy(const struct did *did);
 
 /* What most of the slow calls' time went into. */
 struct symptom {
-	uint32_t kind;     /* ASLEEP, QUEUED, PREEMPTED, RUNNING */
-	struct text in;    /* the function that slept, or that others did not call */
-	struct text from;  /* the function that woke it; empty: not known */
-	int64_t ns;        /* of one slow call, in the mean */
-	double part;       /* RUNNING: of the excess, with what it calls */
-	bool is_as_often;  /* RUNNING: others called it as often */
-	bool is_outside;   /* ASLEEP: a softirq woke it, on no task's way */
-	bool is_by_task;   /* ASLEEP: a task woke it, or in its softirq */
-	bool has_drop;     /* that calls dropped packets themselves is said to be likely already */
-	uint64_t call_cnt; /* slow calls that had it as their largest part */
-	int64_t slept_ns;  /* in all slow calls, */
+	uint32_t kind;    /* ASLEEP, QUEUED, PREEMPTED, RUNNING */
+	struct text in;   /* the function that slept, or that others did not call */
+	struct text from; /* the function that woke it; empty: not known */
+	int64_t ns;       /* of one slow call, in the mean */
+	double part;      /* RUNNING: of the excess, with what it calls */
+	bool is_as_often; /* RUNNING: others called it as often */
+	bool is_outside;  /* ASLEEP: a softirq woke it, on no task's way */
+	bool is_by_task;  /* ASLEEP: a task woke it, or in its softirq */
+	bool has_drop;    /* that calls dropped packets themselves is said to be likely already */
+	bool is_live; /* the kernel traces, so that its counters could be read; else it is a file */
+	uint64_t call_cnt;      /* slow calls that had it as their largest part */
+	int64_t slept_ns;       /* in all slow calls, */
 	const struct did *dids; /* and what wakers did of that time */
 	size_t did_cnt;
 };
