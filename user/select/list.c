@@ -18,17 +18,12 @@
 #define POINT_ATTACH_US 20000
 #define POINT_BYTES     8192
 
-/* Of all that runs until the programs of sleeps are loaded, at most: 6.2 on 7.2, 7.5 on 5.10. */
-#define SLEEPS_GIGA_INSNS 8
-/* An emulated CPU takes ten times as long for the verifier's instructions as for arithmetic: on 6.1, some 48 times what reading the kernel took. */
-#define SLEEPS_LOAD_TIMES 48
+/* The same as LIST_LOAD_TIMES with the programs of sleeps, which the verifier looks at longest. */
+#define SLEEPS_LOAD_TIMES 7
 
-uint64_t list_load_us(uint64_t find_us, uint32_t sleeps_insn_ps)
+uint64_t list_load_us(uint64_t find_us, bool has_sleeps)
 {
-	const uint64_t sleeps_us = (uint64_t)sleeps_insn_ps * SLEEPS_GIGA_INSNS * 1000;
-	const uint64_t load_us = find_us * (sleeps_insn_ps ? SLEEPS_LOAD_TIMES : LIST_LOAD_TIMES);
-
-	return load_us > sleeps_us ? load_us : sleeps_us;
+	return find_us * (has_sleeps ? SLEEPS_LOAD_TIMES : LIST_LOAD_TIMES);
 }
 
 /* ---- functions ---- */
@@ -358,7 +353,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 	const struct list_plan *plan = config->plan;
 	struct attach_shares shares;
 	const uint64_t find_us = plan->find_us(plan->ctx);
-	const uint64_t load_us = list_load_us(find_us, plan->sleeps_insn_ps);
+	const uint64_t load_us = list_load_us(find_us, plan->has_sleeps);
 	struct list_cost cost;
 	int err = plan->shares(plan->ctx, tab, &shares);
 
@@ -378,7 +373,7 @@ static int plan_print(const struct list_config *config, struct functab *tab)
 		.start_us = find_us + load_us + plan->point_cnt * POINT_ATTACH_US,
 		.point_cnt = plan->point_cnt,
 		.point_names = plan->point_names,
-		.has_sleeps = plan->sleeps_insn_ps != 0,
+		.has_sleeps = plan->has_sleeps,
 		.cpu_cnt = plan->cpu_cnt,
 		.buffer_bytes = plan->buffer_bytes,
 		.self_bytes = plan->self_bytes,

@@ -22,12 +22,9 @@
 #define LIST_LOAD_TIMES 4
 
 /*
- * list_load_us - how long loading takes at most where the rest took @find_us.
- *
- * @sleeps_insn_ps: an instruction of this CPU, in picoseconds, if sleeps are recorded (--graph-opts sleep), whose programs the verifier looks
- * at longest; else 0. An emulated CPU does arithmetic faster than that, and then @find_us decides.
+ * list_load_us - how long loading takes at most where the rest took @find_us. @has_sleeps: with --graph-opts sleep, or for explain.
  */
-uint64_t list_load_us(uint64_t find_us, uint32_t sleeps_insn_ps);
+uint64_t list_load_us(uint64_t find_us, bool has_sleeps);
 
 /* Finds out what tracing a selection costs. */
 struct list_plan {
@@ -45,7 +42,7 @@ struct list_plan {
 	uint32_t cpu_cnt;
 	size_t point_cnt;            /* tracepoints (-e) */
 	const char *point_names;     /* "": there are none, or too many to be named */
-	uint32_t sleeps_insn_ps;     /* for list_load_us; 0: no sleeps are recorded */
+	bool has_sleeps;             /* they are recorded */
 	uint64_t buffer_bytes;       /* per CPU */
 	uint64_t self_bytes;         /* the rest of a trace's memory, except functions' programs */
 	uint64_t sums_bytes;         /* the same of a table's */

@@ -732,8 +732,7 @@ static int begin_find(struct session *ses)
 static int tell_load(struct session *ses)
 {
 	const uint64_t find_us = (host_time_ns() - ses->find_begin_ns) / 1000;
-	const uint64_t load_us =
-		list_load_us(find_us, wants_sleeps(ses->opts) ? host_insn_ps() : 0);
+	const uint64_t load_us = list_load_us(find_us, wants_sleeps(ses->opts));
 
 	if (load_us > LONG_LOAD_US)
 		log_begin("loading programs may take %" PRIu64 " s", (load_us + 500000) / 1000000);

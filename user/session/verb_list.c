@@ -216,7 +216,7 @@ static int list_with(struct facts *facts, const struct opts *opts, uint64_t bega
 		.arch = arch_host(),
 		.cpu_cnt = planner.want.cpu_cnt,
 		.point_cnt = points->cnt,
-		.sleeps_insn_ps = wants_sleeps(opts) ? host_insn_ps() : 0,
+		.has_sleeps = wants_sleeps(opts),
 	};
 	struct list_config config = {
 		.kbtf = facts->kbtf,
