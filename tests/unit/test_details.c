@@ -2,6 +2,7 @@
 #include "format/details.h"
 #include "fakekernel.h"
 #include "options/opts.h"
+#include "prototypes.h"
 #include "recording/recfile.h"
 #include "report/report.h"
 #include "scratch.h"
@@ -225,4 +226,36 @@ TEST(details_are_shown_as_they_were_recorded_unless_told_otherwise)
 	check_report(RECFILE_SHOWS_PKT, "cpu", "plain() {\nof_skb(pkt=7);\n}\n");
 	check_report(RECFILE_SHOWS_PKT | RECFILE_SHOWS_ARGS, "cpu",
 		     "plain(a=23) {\nof_skb(skb=0x1234, pkt=7);\n}\n");
+}
+
+/* kfree_skb(NULL) is no drop, nor is what was used; without arguments nobody knows. */
+TEST(calls_that_drop_nothing_are_known_by_their_arguments)
+{
+	static const struct {
+		struct func func;
+		uint64_t arg;
+		bool is_none;
+	} calls[] = {
+		{ { .skb_arg = 1 }, 0x1234, false },   { { .skb_arg = 1 }, 0, true },
+		{ { .reason_arg = 1 }, 0, true },      { { .reason_arg = 1 }, 1, true },
+		{ { .reason_arg = 1 }, 2, false },     { { .reason_arg = 2 }, 0, false },
+		{ { .skb_arg = 2 }, 0, false },        { { .skb_arg = 0 }, 0, false },
+		{ { .reason_arg = 1 }, ~0ull, false },
+	};
+	struct details details = { .values = live.values };
+	struct event ev = { .kind = EVENT_ENTRY, .func_id = T_REASON };
+
+	make_table();
+	details.protos = table;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		const struct call_values call = { .args = { calls[i].arg }, .arg_cnt = 1 };
+
+		ev.values = values_put(live.values, &call);
+		CHECK(details_is_no_drop(&details, &calls[i].func, &ev) == calls[i].is_none);
+	}
+	ev.values = 0;
+	CHECK(!details_is_no_drop(&details, &calls[1].func, &ev));
+	ev.func_id = F_ALL;
+	CHECK(!details_is_no_drop(&details, &calls[1].func, &ev));
+	release();
 }

@@ -359,6 +359,27 @@ TEST(drops_and_losses_are_rates)
 	CHECK(hits_after("6 lost1") == 2 && hits[1].cond->what == TRIGGER_LOSSES);
 }
 
+static bool is_of_task_8(void *ctx, const struct event *ev)
+{
+	return ev->tid == 8;
+}
+
+/* What a call's values say of the function that drops, they do not of others. */
+TEST(calls_that_drop_nothing_do_not_count)
+{
+	const struct trigger_ops by_values = { .hit = keep,
+					       .drops_nothing = is_of_task_8,
+					       .cost = &cost };
+	const struct trigger_cond *missing;
+
+	script_begin("csrk");
+	CHECK(!trigger_parse(&rule, "drops > 2/s || tcp_sendmsg > 2/s"));
+	CHECK(!trigger_new(&t, &rule, &functab, &by_values, &missing));
+	CHECK(!hits_after("1 tid8 k{ 2 k{ 3 k{ 4 tid7 k{ 5 k{"));
+	CHECK(hits_after("6 k{") == 1 && hits[0].cond->what == TRIGGER_DROPS);
+	CHECK(hits_after("7 tid8 s{ 8 s{ 9 s{") == 2 && hits[1].cond->what == TRIGGER_FUNCS);
+}
+
 static void feed_point(uint64_t time_ns, uint32_t nr)
 {
 	const struct event ev = {

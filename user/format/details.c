@@ -14,7 +14,6 @@
 #include "kernel/probe.h"
 #include "kernel/sleep.h"
 #include "nfg_abi.h"
-#include "trace/event.h"
 
 static void put_flags(struct strbuf *out, uint8_t flags)
 {
@@ -571,4 +570,33 @@ int details_funcs(struct details *dt, const struct functab *tab, const struct kb
 			err = shown_name_verdict(dt->shown, dt->protos, kb, &kfunc, (uint32_t)i);
 	}
 	return err;
+}
+
+static bool is_enumerator(const struct details *details, const struct proto_type *type,
+			  uint32_t number, const char *name)
+{
+	int64_t value;
+
+	return proto_enumerator(details->protos, type, text_from(name), &value) &&
+	       number == (uint32_t)value;
+}
+
+bool details_is_no_drop(const struct details *details, const struct func *func,
+			const struct event *ev)
+{
+	const struct proto *proto =
+		details->protos ? proto_table_get(details->protos, ev->func_id) : NULL;
+	const unsigned int nth = func->reason_arg;
+	struct call_values call;
+	uint32_t reason;
+
+	if (!proto || !details->values || !values_get(details->values, ev->values, &call))
+		return false;
+	if (func->skb_arg && func->skb_arg <= call.arg_cnt && !call.args[func->skb_arg - 1])
+		return true;
+	if (!nth || nth > call.arg_cnt || nth > proto->arg_cnt)
+		return false;
+	reason = (uint32_t)call.args[nth - 1];
+	return is_enumerator(details, &proto->args[nth - 1].type, reason, "SKB_CONSUMED") ||
+	       is_enumerator(details, &proto->args[nth - 1].type, reason, "SKB_NOT_DROPPED_YET");
 }

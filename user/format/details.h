@@ -6,6 +6,7 @@
 #include "kernel/ktext.h"
 #include "kernel/proto.h"
 #include "kernel/srcline.h"
+#include "trace/event.h"
 #include "trace/functab.h"
 #include "trace/row.h"
 #include "trace/userstack.h"
@@ -80,6 +81,13 @@ struct details_want {
 	struct proto_style
 		style; /* hides_pointers: unless the kernel shows them to us; hash_key is ours */
 };
+
+/*
+ * details_is_no_drop - whether the arguments of the call @ev begins, of a function that drops packets, say that it drops none: no packet
+ * (NULL), or a reason that is none (SKB_CONSUMED, SKB_NOT_DROPPED_YET). Without arguments nothing is known: false.
+ */
+bool details_is_no_drop(const struct details *details, const struct func *func,
+			const struct event *ev);
 
 /*
  * details_init - create the members that @want needs: none if it is empty, only protos for has_filter alone.

@@ -453,6 +453,13 @@ static bool passes(void *ctx, uint32_t cond_idx, const struct event *ev)
 			   call.shown_cnt ? call.shown + 1 : NULL);
 }
 
+static bool drops_nothing(void *ctx, const struct event *ev)
+{
+	const struct sink_flight *sf = ctx;
+
+	return details_is_no_drop(sf->details, &sf->functab->funcs[ev->func_id], ev);
+}
+
 static int flight_sink_events(struct sink *sink, const struct event *events, size_t cnt)
 {
 	struct sink_flight *sf = flight_of(sink);
@@ -588,6 +595,7 @@ static int sink_watch(struct sink_flight *sf, const struct sink_recording_config
 		.hit = happened,
 		.fits = has_tested,
 		.passes = passes,
+		.drops_nothing = drops_nothing,
 		.ctx = sf,
 		.drop_point = drop_point_of(config->points),
 		.cost = &config->made->cost,

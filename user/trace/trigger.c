@@ -637,6 +637,12 @@ static void look_at_open(struct trigger *t)
 
 /* ---- events ---- */
 
+static bool counts(const struct trigger *t, uint32_t idx, const struct event *ev)
+{
+	return t->rule->conds[idx].what != TRIGGER_DROPS || !t->ops.drops_nothing ||
+	       !t->ops.drops_nothing(t->ops.ctx, ev);
+}
+
 /* The conditions that ask how often a function is called, or for each call; those tested now are counted now. */
 static void count_call(struct trigger *t, const struct event *ev)
 {
@@ -655,7 +661,7 @@ static void count_call(struct trigger *t, const struct event *ev)
 						      .time_ns = ev->time_ns,
 						      .tid = ev->tid,
 						      .func_id = ev->func_id });
-		else
+		else if (counts(t, i, ev))
 			rate_add(t, i, ev, 1);
 	}
 }

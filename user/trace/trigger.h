@@ -92,6 +92,8 @@ struct trigger_ops {
 	bool (*fits)(void *ctx, uint32_t cond_idx, uint32_t func_id);
 	/* Whether a call passes: at the event of its entry or, with tests_result, of its exit. */
 	bool (*passes)(void *ctx, uint32_t cond_idx, const struct event *ev);
+	/* Whether the values of a call of the function that drops say that it drops nothing; NULL: there are none. */
+	bool (*drops_nothing)(void *ctx, const struct event *ev);
 	void *ctx;
 	/* index, plus one, of the tracepoint that every drop hits: its events count as drops; 0: calls of the function that drops do */
 	uint32_t drop_point;
