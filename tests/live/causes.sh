@@ -32,12 +32,12 @@ said_of()
 	return $said
 }
 
-# answer FUNC COMMAND...: the same, of slow calls.
+# answer FUNC COMMAND...: the same, of slow calls. With rules=1, whose rules dropped packets is asked, too.
 answer()
 {
 	of=$1
 	shift
-	said_of "$of" -- "$@" || fail "explain: exit status $?"
+	said_of "$of" ${rules:+--show rules} -- "$@" || fail "explain: exit status $?"
 }
 
 # first PATTERN: the first cause. On the only processor netfgraph itself has to come between.
@@ -115,9 +115,12 @@ test_nft_drop()
 			chain out { type filter hook output priority 0; }
 		}
 	END
+	rules=1
 	answer __sys_connect sh -c "workload connects 40; nft add rule ip causes out oifname lo tcp flags syn limit rate 1/hour burst 1 packets drop; workload connects 1"
+	rules=''
 	nft delete table ip causes
 	first 'asleep in'
+	expect_line '^Likely because IPv4 packets were dropped by nft table causes, chain out \(skb:kfree_skb\) ' out
 	counted 'SYN or SYN-ACK sent again'
 }
 
@@ -131,7 +134,8 @@ test_recorded_drop()
 	END
 	nft add rule ip causes out oifname lo tcp flags syn limit rate 1/hour burst 1 packets drop
 	rm -rf flight
-	begin netfgraph record -v --max-overhead 100 -o flight --ring 8M --when '__sys_connect > 500ms' --window 3s
+	begin netfgraph record -v --max-overhead 100 -o flight --ring 8M --when '__sys_connect > 500ms' --window 3s \
+		--show rules --graph-opts retval
 	wait_attached
 	sleep 0.5
 	workload connects 1
@@ -140,7 +144,7 @@ test_recorded_drop()
 	expect 0 explain netfgraph explain --rows 3 "$(ls flight/*.rec)" -o out
 	cat out
 	expect_line '^1 of 1 call of __sys_connect was slow: 1\.[0-9]+ s\.' out
-	expect_line '^Likely because IPv4 packets were dropped \(skb:kfree_skb\) reason=NETFILTER_DROP .*\) in n[a-z_]+: in 1 of 1 slow call; there are no others' out
+	expect_line '^Likely because IPv4 packets were dropped by nft table causes, chain out \(skb:kfree_skb\) reason=NETFILTER_DROP in n[a-z_]+: in 1 of 1 slow call; there are no others' out
 	expect_no_line 'counters|^Seen|other start function|^[0-9].* of [a-z_]*(drop|free)[a-z_]* ' out
 }
 

@@ -47,6 +47,17 @@ void put_note(uint64_t at_us, const char *text)
 	CHECK(!slowcalls_row(sc, &row));
 }
 
+void put_point(uint64_t at_us, const char *system, const char *name, const struct value *fields,
+	       uint32_t cnt)
+{
+	struct row row = call_row(ROW_POINT, 1, at_us * US, 0, name);
+
+	row.module = text_from(system);
+	row.args = fields;
+	row.arg_cnt = cnt;
+	CHECK(!slowcalls_row(sc, &row));
+}
+
 /* A usual call of f: 100 us, 40 of which in g. Return: when the next one may begin. */
 uint64_t put_usual(uint64_t at_us)
 {

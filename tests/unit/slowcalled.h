@@ -47,6 +47,15 @@ void put(enum row_kind kind, uint32_t depth, uint64_t at_us, uint64_t took_us, c
 /* put_note - what --graph-opts sleep adds, as a text has it. */
 void put_note(uint64_t at_us, const char *text);
 
+/* put_point - a tracepoint, as a recording has it. */
+void put_point(uint64_t at_us, const char *system, const char *name, const struct value *fields,
+	       uint32_t cnt);
+
+#define FIELD_TEXT(key, word)                         \
+	{                                             \
+		.name = TEXT(key), .text = TEXT(word) \
+	}
+
 /* put_usual - a usual call of f: 100 us, 40 of which in g. Return: when the next one may begin. */
 uint64_t put_usual(uint64_t at_us);
 uint64_t put_usuals(uint64_t at_us, int cnt);

@@ -12,25 +12,9 @@
 BEFORE(calls_begin);
 AFTER(calls_free);
 
-/* The same, and any other tracepoint, as a recording has it. */
-static void put_point(uint64_t at_us, const char *system, const char *name,
-		      const struct value *fields, uint32_t cnt)
-{
-	struct row row = call_row(ROW_POINT, 1, at_us * US, 0, name);
-
-	row.module = text_from(system);
-	row.args = fields;
-	row.arg_cnt = cnt;
-	CHECK(!slowcalls_row(sc, &row));
-}
-
 #define FIELD_US(key, us)                                                                 \
 	{                                                                                 \
 		.name = TEXT(key), .number = us, .kind = VALUE_INT, .form = FORM_UNSIGNED \
-	}
-#define FIELD_TEXT(key, word)                         \
-	{                                             \
-		.name = TEXT(key), .text = TEXT(word) \
 	}
 
 TEST(a_sleep_has_its_function_its_waker_and_the_time_on_the_queue)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "fakekernel.h"
+#include "filter/shown.h"
 #include "harness.h"
 #include "machine.h"
 #include "showing.h"
@@ -135,6 +136,21 @@ static int make_queue(struct btf *btf)
 	return queue;
 }
 
+/* unsigned int ipt_do_table(struct xt_table *table, struct sk_buff *skb), before 5.16 */
+static void make_rules(struct btf *btf, int skb)
+{
+	const int letters = btf__add_array(btf, ids[I_S32], ids[I_CHAR], 16);
+	int table = btf__add_struct(btf, "xt_table", 16);
+	int proto;
+
+	btf__add_field(btf, "name", letters, 0, 0);
+	table = btf__add_ptr(btf, table);
+	proto = btf__add_func_proto(btf, ids[I_U32]);
+	btf__add_func_param(btf, "table", table);
+	btf__add_func_param(btf, "skb", skb);
+	CHECK(btf__add_func(btf, "ipt_do_table", BTF_FUNC_GLOBAL, proto) > 0);
+}
+
 static struct kbtf_func plain;
 
 /* int NAME(struct sk_buff *skb) of some functions; void __qdisc_run(struct Qdisc *q); void plain(int number) */
@@ -158,6 +174,7 @@ static void begin(void)
 	btf__add_func_param(btf, "skb", type);
 	EACH_PART(name, "ip6_output; __nf_conntrack_confirm; nf_hook_slow")
 		CHECK(btf__add_func(btf, name, BTF_FUNC_GLOBAL, proto) > 0);
+	make_rules(btf, type);
 	type = btf__add_ptr(btf, make_queue(btf));
 	proto = btf__add_func_proto(btf, 0);
 	btf__add_func_param(btf, "q", type);
@@ -249,6 +266,32 @@ TEST(a_packet_without_a_connection_has_no_state)
 	routed._nfct = 0x12347;
 	shown("__nf_conntrack_confirm", ctx, &states);
 	CHECK(states == 0x2aaaa8);
+}
+
+/* Names of what evaluates rules, without what else is told of packets and connections. */
+TEST(tables_alone_are_shown_where_nothing_else_is_wanted)
+{
+	static const char *const names[] = { "ipt_do_table", "nf_hook_slow", "__qdisc_run" };
+	struct proto_table *types = NULL;
+	struct shown *wanted = NULL;
+	const struct proto *proto;
+
+	CHECK(!shown_parse(&wanted, "rules", "--show") && !proto_table_new(&types));
+	wanted->only_tables = true;
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK(!shown_resolve(wanted, types, fake.kb, kbtf_next(fake.kb, names[i], NULL),
+				     i));
+	CHECK(!shown_unfound(wanted) && shown_word_cnt(wanted, 0));
+	proto = proto_table_get(types, 0);
+	CHECK(proto->arg_cnt == 1 && text_equal(proto->args[0].name, text_from("nf_table")));
+	CHECK(!shown_word_cnt(wanted, 1) && !shown_word_cnt(wanted, 2));
+	wanted->only_tables = false;
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK(!shown_resolve(wanted, types, fake.kb, kbtf_next(fake.kb, names[i], NULL),
+				     i));
+	CHECK(shown_word_cnt(wanted, 1) && shown_word_cnt(wanted, 2));
+	shown_free(wanted);
+	proto_table_free(types);
 }
 
 /* A route without a gateway may have another address in its place. */

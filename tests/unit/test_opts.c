@@ -406,6 +406,22 @@ TEST(a_recorder_of_long_calls_records_what_explain_needs)
 	CHECK(!explainopts_starts_at(&opts, "sk_skb_reason_drop"));
 }
 
+/* A recording has what was asked for, and explain what tells whose rules dropped a packet. */
+TEST(explain_takes_of_rules_what_names_them)
+{
+	quiet();
+	EACH_PART(line, "explain -G f --show rules; list --explain -G f --show rules") {
+		CHECK(!parse_line(line));
+		CHECK(opts.shown->only_tables && opts.has_retval);
+		CHECK(wants_values(&opts) == (NFG_WANT_SHOWN | NFG_WANT_RET));
+	}
+	CHECK(recorder_explains("'f > 1s' --show rules"));
+	CHECK(!opts.shown->only_tables && !opts.has_retval);
+	EACH_PART(line, "explain -G f --show skb.len; explain -G f --show rules,stamps; "
+			"explain x --show rules")
+		CHECK(parse_line(line));
+}
+
 /* What is chosen, or is not below a function of the condition. */
 TEST(a_recorder_records_what_it_is_told_to)
 {

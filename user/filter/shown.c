@@ -622,6 +622,16 @@ static int fact_resolve(struct shown *shown, const struct fact *fact, struct pro
 	return read_add(shown, &read);
 }
 
+/* Whether the fact is one of those that are wanted of @func. */
+static bool is_wanted(const struct shown *shown, const struct fact *fact, const char *func)
+{
+	const struct text label = text_from(fact->label);
+
+	if (fact->func && strcmp(func, fact->func) != 0)
+		return false;
+	return !shown->only_tables || text_has_word("nf_table nf_chain", label);
+}
+
 /* Add what the word stands for. Return: >= 0 or -errno. */
 static int facts_resolve(struct shown *shown, enum shown_word word, struct proto_table *types,
 			 const struct btf *btf, const struct kbtf_func *func,
@@ -632,7 +642,7 @@ static int facts_resolve(struct shown *shown, enum shown_word word, struct proto
 	for (size_t i = 0; i < word_facts[word].cnt && err >= 0; i++) {
 		const struct fact *fact = &word_facts[word].facts[i];
 
-		if (!fact->func || !strcmp(func->name, fact->func))
+		if (is_wanted(shown, fact, func->name))
 			err = fact_resolve(shown, fact, types, btf, func_type, func_id, proto,
 					   &shown->finds_facts[word]);
 	}

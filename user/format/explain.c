@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleantext.h"
 #include "format/explain_parts.h"
 #include "format/slowpage.h"
 
@@ -18,6 +19,21 @@ void span_put(struct strbuf *out, int64_t ns)
 		strbuf_printf(out, "%.2f ms", value / 1e6);
 	else
 		strbuf_printf(out, "%.3f s", value / 1e9);
+}
+
+void explain_put_name(struct explain *ex, uint32_t name)
+{
+	const struct text text = slowcalls_name(ex->sc, name);
+
+	if (text.len)
+		clean_add(ex->out, text.ptr, text.len, CLEAN_WORD);
+	else
+		strbuf_str(ex->out, "?");
+}
+
+bool explain_name_is(const struct explain *ex, uint32_t name, const char *word)
+{
+	return text_equal(slowcalls_name(ex->sc, name), text_from(word));
 }
 
 const struct cause_key *explain_key(const struct explain *ex, const struct cause *cause)

@@ -183,9 +183,27 @@ static void json_cause_put(struct explain *ex, struct jsonw *w, const struct cau
 	jsonw_object_end(w);
 }
 
+/* Whose rules dropped the packet. */
+static void json_rules_put(struct explain *ex, struct jsonw *w, uint32_t number)
+{
+	const struct rules_key *rules = slowcalls_rules(ex->sc, number);
+
+	jsonw_key(w, "rules");
+	if (!rules) {
+		jsonw_null(w);
+		return;
+	}
+	jsonw_object(w);
+	json_name_put(ex, w, "func", rules->func);
+	json_name_put(ex, w, "table", rules->table);
+	json_name_put(ex, w, "chain", rules->chain);
+	jsonw_object_end(w);
+}
+
 static void json_event_put(struct explain *ex, struct jsonw *w, const struct cause *cause)
 {
 	const struct cause_key *key = explain_key(ex, cause);
+	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
 
 	jsonw_object(w);
 	json_name_put(ex, w, "name", key->func);
@@ -193,7 +211,8 @@ static void json_event_put(struct explain *ex, struct jsonw *w, const struct cau
 	jsonw_known(w, slowcalls_module(ex->sc, key->func));
 	json_name_put(ex, w, "protocol", key->path);
 	json_name_put(ex, w, "reason", key->state);
-	json_name_put(ex, w, "location", slowcalls_detail(ex->sc, cause->details[0].key)->from);
+	json_name_put(ex, w, "location", detail->from);
+	json_rules_put(ex, w, detail->rules);
 	json_u64_put(w, "slow_count", cause->sums.slow_cnt);
 	json_u64_put(w, "slow_calls_with", cause->sums.seen_cnt);
 	json_u64_put(w, "other_calls_with", cause->sums.other_seen_cnt);

@@ -31,6 +31,12 @@ void explain_choose(struct explain *ex, size_t i);
 
 const struct cause_key *explain_key(const struct explain *ex, const struct cause *cause);
 
+/* explain_put_name - append a name, "?" for SLOWCALLS_NONE. */
+void explain_put_name(struct explain *ex, uint32_t name);
+
+/* explain_name_is - whether the name is @word. */
+bool explain_name_is(const struct explain *ex, uint32_t name, const char *word);
+
 /* explain_percent - the part of all excess. */
 double explain_percent(const struct explain *ex, int64_t ns);
 
@@ -59,6 +65,9 @@ bool explain_is_likely_event(const struct explain *ex, const struct cause *cause
 
 /* explain_shows_event - whether the event at causes->items[@i] came with slow calls more than with others. */
 bool explain_shows_event(const struct explain *ex, size_t i);
+
+/* explain_put_events - append a line for each event that is shown. @are_likely: those that are, or else the others. */
+void explain_put_events(struct explain *ex, bool are_likely);
 
 /*
  * explain_hanging - a start function, from the *@i-th on, that has a call a flight recorder waited for that had not returned at the

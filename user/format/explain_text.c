@@ -10,22 +10,12 @@
 #include "format/explain_parts.h"
 #include "format/slowpage.h"
 
-static void put_name(struct explain *ex, uint32_t name)
-{
-	const struct text text = slowcalls_name(ex->sc, name);
-
-	if (text.len)
-		clean_add(ex->out, text.ptr, text.len, CLEAN_WORD);
-	else
-		strbuf_str(ex->out, "?");
-}
-
 /* A function with its module, or as one of a BPF program: "slow_tc [bpf]". */
 static void put_func(struct explain *ex, uint32_t name)
 {
 	const struct text module = slowcalls_module(ex->sc, name);
 
-	put_name(ex, name);
+	explain_put_name(ex, name);
 	if (!module.len)
 		return;
 	strbuf_str(ex->out, " [");
@@ -33,23 +23,19 @@ static void put_func(struct explain *ex, uint32_t name)
 	strbuf_char(ex->out, ']');
 }
 
-static bool name_is(const struct explain *ex, uint32_t name, const char *word)
-{
-	return text_equal(slowcalls_name(ex->sc, name), text_from(word));
-}
-
 static void put_state(struct explain *ex, uint32_t state)
 {
 	if (state == SLOWCALLS_NONE)
 		return;
 	strbuf_str(ex->out, " (state ");
-	put_name(ex, state);
+	explain_put_name(ex, state);
 	strbuf_char(ex->out, ')');
 }
 
 static bool is_timer(const struct explain *ex, uint32_t from)
 {
-	return name_is(ex, from, "hrtimer_wakeup") || name_is(ex, from, "process_timeout");
+	return explain_name_is(ex, from, "hrtimer_wakeup") ||
+	       explain_name_is(ex, from, "process_timeout");
 }
 
 /* Whether it is one task, or the same tasks of one name. */
@@ -64,7 +50,7 @@ static void put_task(struct explain *ex, uint32_t comm, uint32_t tid, uint32_t t
 {
 	if (task_cnt)
 		strbuf_printf(ex->out, "one of %" PRIu32 " tasks named ", task_cnt);
-	put_name(ex, comm);
+	explain_put_name(ex, comm);
 	if (tid && !task_cnt)
 		strbuf_printf(ex->out, "-%" PRIu32, tid);
 }
@@ -81,25 +67,25 @@ static bool is_same_waker(const struct explain *ex, const struct detail_key *a,
 static void put_waker(struct explain *ex, const struct detail_key *detail, uint32_t task_cnt,
 		      const struct detail_key *before)
 {
-	const bool is_own = name_is(ex, detail->waker, "own_softirq");
-	const bool is_task = name_is(ex, detail->waker, "task");
+	const bool is_own = explain_name_is(ex, detail->waker, "own_softirq");
+	const bool is_task = explain_name_is(ex, detail->waker, "task");
 
 	if (is_timer(ex, detail->from)) {
 		strbuf_str(ex->out, "a timer (");
-		put_name(ex, detail->from);
+		explain_put_name(ex, detail->from);
 		strbuf_char(ex->out, ')');
 		return;
 	}
 	if (before && is_same_waker(ex, before, detail, task_cnt)) {
 		strbuf_str(ex->out, "from ");
-		put_name(ex, detail->from);
+		explain_put_name(ex, detail->from);
 		return;
 	}
 	strbuf_str(ex->out, is_own || (is_task && task_cnt) ? "" : is_task ? "task " : "a ");
 	if (is_task || is_own)
 		put_task(ex, detail->comm, detail->tid, task_cnt);
 	else
-		put_name(ex, detail->waker);
+		explain_put_name(ex, detail->waker);
 	if (is_own) {
 		strbuf_str(ex->out, ", in its softirq,");
 	} else if (!is_task && detail->comm != SLOWCALLS_NONE) {
@@ -109,7 +95,7 @@ static void put_waker(struct explain *ex, const struct detail_key *detail, uint3
 	}
 	if (detail->from != SLOWCALLS_NONE) {
 		strbuf_str(ex->out, " from ");
-		put_name(ex, detail->from);
+		explain_put_name(ex, detail->from);
 	}
 }
 
@@ -119,7 +105,7 @@ static void put_one_detail(struct explain *ex, uint32_t kind, const struct detai
 	if (kind == CAUSE_ASLEEP)
 		put_waker(ex, detail, task_cnt, before);
 	else if (kind == CAUSE_INTERRUPTED)
-		put_name(ex, detail->from);
+		explain_put_name(ex, detail->from);
 	else if (detail->comm == SLOWCALLS_NONE)
 		strbuf_str(ex->out, "the idle task");
 	else
@@ -177,7 +163,8 @@ static void put_details(struct explain *ex, const struct cause *cause)
 
 static bool is_doer(const struct explain *ex, const struct detail_key *detail)
 {
-	return name_is(ex, detail->waker, "task") || name_is(ex, detail->waker, "own_softirq");
+	return explain_name_is(ex, detail->waker, "task") ||
+	       explain_name_is(ex, detail->waker, "own_softirq");
 }
 
 #define DIDS_SHOWN_MAX 8
@@ -219,7 +206,7 @@ static bool is_other_wait(const struct dids *dids, const struct did *did)
 /* "was asleep in hrtimer_nanosleep" */
 static void put_did_words(struct explain *ex, const struct dids *dids, const struct did *did)
 {
-	const bool is_stop = name_is(ex, did->state, "T");
+	const bool is_stop = explain_name_is(ex, did->state, "T");
 
 	if (did->kind == CAUSE_WAKER_RAN)
 		strbuf_str(ex->out, "ran");
@@ -330,7 +317,7 @@ static void put_calls(struct explain *ex, uint32_t path, const struct cause_sums
 
 	if (parent != SLOWCALLS_NONE) {
 		strbuf_str(ex->out, " below ");
-		put_name(ex, slowcalls_path(ex->sc, parent)->func);
+		explain_put_name(ex, slowcalls_path(ex->sc, parent)->func);
 	}
 	if (!ex->causes->usual_ns)
 		strbuf_printf(ex->out, ", %.4g %s", slow, slow == 1 ? "call" : "calls");
@@ -445,7 +432,7 @@ static void put_first_line(struct explain *ex)
 
 	strbuf_printf(ex->out, "%zu of %zu %s of ", causes->slow_cnt, causes->start->call_cnt,
 		      plural(causes->start->call_cnt, "call", "calls"));
-	put_name(ex, causes->start->func);
+	explain_put_name(ex, causes->start->func);
 	strbuf_printf(ex->out, " %s slow: ", is_one ? "was" : "were");
 	put_took(ex);
 	if (causes->usual_ns) {
@@ -567,7 +554,8 @@ static double more_often(const struct explain *ex, const struct cause *cause)
 static bool is_by_netfgraph(const struct explain *ex, const struct cause *cause)
 {
 	return explain_key(ex, cause)->kind == CAUSE_PREEMPTED && cause->detail_cnt &&
-	       name_is(ex, slowcalls_detail(ex->sc, cause->details[0].key)->comm, "netfgraph");
+	       explain_name_is(ex, slowcalls_detail(ex->sc, cause->details[0].key)->comm,
+			       "netfgraph");
 }
 
 enum explain_freed explain_freed(const struct explain *ex, const struct cause *cause)
@@ -575,10 +563,10 @@ enum explain_freed explain_freed(const struct explain *ex, const struct cause *c
 	const struct cause_key *key = explain_key(ex, cause);
 	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
 
-	if (!name_is(ex, key->func, "kfree_skb"))
+	if (!explain_name_is(ex, key->func, "kfree_skb"))
 		return FREED_NOTHING;
 	/* what a packet consists of goes with it, also where it was received */
-	if (name_is(ex, detail->from, "skb_release_data"))
+	if (explain_name_is(ex, detail->from, "skb_release_data"))
 		return FREED_PARTS;
 	return FREED_PACKET;
 }
@@ -610,7 +598,8 @@ static struct symptom symptom_of(const struct explain *ex, const struct cause *c
 static bool is_drop_waited_for(const struct explain *ex, const struct cause *cause)
 {
 	const uint32_t reason = explain_key(ex, cause)->state;
-	const bool has_reason = reason != SLOWCALLS_NONE && !name_is(ex, reason, "NOT_SPECIFIED");
+	const bool has_reason =
+		reason != SLOWCALLS_NONE && !explain_name_is(ex, reason, "NOT_SPECIFIED");
 	struct symptom symptom;
 	const struct cause *main;
 	int64_t excess_ns;
@@ -707,7 +696,7 @@ static size_t find_behind(struct explain *ex, const struct cause *cause, struct 
 		const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
 
 		symptom.from = slowcalls_name(ex->sc, detail->from);
-		symptom.is_outside = name_is(ex, detail->waker, "softirq");
+		symptom.is_outside = explain_name_is(ex, detail->waker, "softirq");
 		symptom.slept_ns = dids_make(ex, &dids, cause, NULL);
 		symptom.dids = dids.items;
 		symptom.did_cnt = dids.cnt;
@@ -817,104 +806,6 @@ static void put_likely(struct explain *ex)
 	}
 }
 
-/* "skb:kfree_skb" */
-static void put_event_name(struct explain *ex, uint32_t func)
-{
-	const struct text system = slowcalls_module(ex->sc, func);
-
-	if (system.len) {
-		clean_add(ex->out, system.ptr, system.len, CLEAN_WORD);
-		strbuf_char(ex->out, ':');
-	}
-	put_name(ex, func);
-}
-
-static bool is_lock(const struct explain *ex, const struct cause_key *key)
-{
-	return key->state != SLOWCALLS_NONE && name_is(ex, key->func, "contention_begin");
-}
-
-/* " a mutex was held by another task (lock:contention_begin)" */
-static void put_lock(struct explain *ex, const struct cause_key *key)
-{
-	strbuf_char(ex->out, ' ');
-	put_name(ex, key->state);
-	strbuf_str(ex->out, " was held by another task (");
-	put_event_name(ex, key->func);
-	strbuf_char(ex->out, ')');
-}
-
-/* What happened: to packets and locks in plain words, since that is the cause, and not that the kernel said so. */
-static void put_happened(struct explain *ex, const struct cause *cause)
-{
-	static const char *const words[] = { [FREED_PARTS] = " packets' fragments were freed",
-					     [FREED_PACKET] = " packets were dropped" };
-	const struct cause_key *key = explain_key(ex, cause);
-	const enum explain_freed freed = explain_freed(ex, cause);
-	const bool is_likely = explain_is_likely_event(ex, cause);
-
-	if (!freed && !is_lock(ex, key)) {
-		strbuf_str(ex->out, is_likely ? "Likely because of " : "Seen: ");
-		put_event_name(ex, key->func);
-		return;
-	}
-	strbuf_str(ex->out, is_likely ? "Likely because" : "Seen:");
-	if (!freed) {
-		put_lock(ex, key);
-		return;
-	}
-	if (key->path != SLOWCALLS_NONE) {
-		strbuf_char(ex->out, ' ');
-		put_name(ex, key->path);
-	}
-	strbuf_printf(ex->out, "%s (", words[freed]);
-	put_event_name(ex, key->func);
-	strbuf_char(ex->out, ')');
-}
-
-/* Events take no time, so that they cause anything is never seen. */
-static void put_event(struct explain *ex, const struct cause *cause)
-{
-	const struct cause_key *key = explain_key(ex, cause);
-	const struct detail_key *detail = slowcalls_detail(ex->sc, cause->details[0].key);
-	const size_t other_cnt = ex->causes->other_cnt;
-
-	put_happened(ex, cause);
-	if (key->state != SLOWCALLS_NONE && !is_lock(ex, key)) {
-		strbuf_str(ex->out, " reason=");
-		put_name(ex, key->state);
-	}
-	if (name_is(ex, key->state, "NETFILTER_DROP"))
-		strbuf_str(ex->out, " (by a firewall rule or connection tracking)");
-	if (detail->from != SLOWCALLS_NONE) {
-		strbuf_str(ex->out, " in ");
-		put_name(ex, detail->from);
-	}
-	if (explain_freed(ex, cause) == FREED_PARTS)
-		strbuf_str(ex->out, ", which is no drop by itself");
-	strbuf_printf(ex->out, ": in %" PRIu64 " of %zu slow %s", cause->sums.seen_cnt,
-		      ex->causes->slow_cnt, plural(ex->causes->slow_cnt, "call", "calls"));
-	if (other_cnt)
-		strbuf_printf(ex->out, ", and in %" PRIu64 " of %zu others.\n",
-			      cause->sums.other_seen_cnt, other_cnt);
-	else
-		strbuf_str(ex->out, "; there are no others to compare with.\n");
-}
-
-/* @are_likely: those that are, or else the others. */
-static void put_events(struct explain *ex, bool are_likely)
-{
-	size_t cnt = 0;
-
-	for (size_t i = ex->timed_cnt; i < ex->causes->cnt && cnt < EVENTS_SHOWN_MAX; i++) {
-		if (!explain_shows_event(ex, i))
-			continue;
-		if (explain_is_likely_event(ex, &ex->causes->items[i]) == are_likely)
-			put_event(ex, &ex->causes->items[i]);
-		cnt++;
-	}
-}
-
 static void put_slowest(struct explain *ex)
 {
 	const struct slowcall *call = ex->causes->slowest;
@@ -923,7 +814,7 @@ static void put_slowest(struct explain *ex)
 	span_put(ex->out, call->duration_ns);
 	if (call->tid) {
 		strbuf_str(ex->out, ", in task ");
-		put_name(ex, call->comm);
+		explain_put_name(ex, call->comm);
 		strbuf_printf(ex->out, "-%" PRIu32, call->tid);
 	}
 	strbuf_printf(ex->out, " on CPU %" PRIu32, call->cpu);
@@ -935,7 +826,7 @@ static void put_slowest(struct explain *ex)
 		return;
 	}
 	strbuf_str(ex->out, ": netfgraph report -G ");
-	put_name(ex, ex->causes->start->func);
+	explain_put_name(ex, ex->causes->start->func);
 	if (call->tid)
 		strbuf_printf(ex->out, " --tid %" PRIu32, call->tid);
 	if (call->duration_ns >= 1000)
@@ -1091,7 +982,7 @@ static void put_groups(struct explain *ex)
 	const struct startfunc *start = ex->causes->start;
 
 	strbuf_printf(ex->out, "%zu of %zu calls of ", groups->slow_cnt, start->call_cnt);
-	put_name(ex, start->func);
+	explain_put_name(ex, start->func);
 	strbuf_printf(ex->out, " were slow, of %zu kinds", groups->cnt);
 	if (groups->usual_ns) {
 		strbuf_str(ex->out, "; the others took ");
@@ -1127,12 +1018,12 @@ static void put_said(struct explain *ex)
 		put_first_line(ex);
 		/* in plain words before figures with the kernel's names */
 		put_likely(ex);
-		put_events(ex, true);
+		explain_put_events(ex, true);
 		if (cnt == 1)
 			put_rule(ex);
 		put_causes(ex);
 		put_within(ex);
-		put_events(ex, false);
+		explain_put_events(ex, false);
 		put_slowest(ex);
 	}
 	put_unknown(ex);

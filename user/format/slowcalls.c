@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "format/droprules.h"
 #include "format/rowkey.h"
 #include "format/stagefunc.h"
 #include "kernel/ktext.h"
@@ -20,6 +21,8 @@ struct opencall {
 	size_t merged_cnt;
 	struct slowtree tree;
 	uint32_t slept; /* the detail of the sleep that the last point was, plus 1 */
+	uint32_t
+		dropped_by; /* the rules that had the verdict to drop a packet, until it is dropped; SLOWCALLS_NONE: none */
 	uint32_t in;    /* the function's name that ran when its last traced call began or ended, */
 	uint64_t in_ns; /* and when that was; 0: none was seen */
 	uint32_t next_free;
@@ -60,6 +63,10 @@ struct slowcalls {
 	size_t detail_cnt;
 	size_t detail_cap;
 	struct hash detail_idx;
+	struct rules_key *rules;
+	size_t rules_cnt;
+	size_t rules_cap;
+	struct hash rules_idx;
 	struct opencall *opens;
 	size_t open_cnt;
 	size_t open_cap;
@@ -112,8 +119,9 @@ static uint32_t name_known(struct slowcalls *sc, struct text name)
 		key_found_;                                                                       \
 	})
 
-static const struct detail_key no_detail = { SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE,
-					     SLOWCALLS_NONE, 0 };
+static const struct detail_key no_detail = {
+	SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE, SLOWCALLS_NONE, 0, SLOWCALLS_NONE
+};
 
 /* A cause without names. */
 static struct cause_key cause_of(enum cause_kind kind)
@@ -168,6 +176,21 @@ static uint32_t detail_add(struct slowcalls *sc, const struct detail_key *key)
 	const struct detail_key new = *key;
 
 	return KEY_ADD(sc, sc->details, sc->detail_cnt, sc->detail_cap, sc->detail_idx, new,
+		       sizeof(new));
+}
+
+/* The number of the rules that @call evaluates; SLOWCALLS_NONE: none that are known. */
+static uint32_t rules_add(struct slowcalls *sc, const struct call *call)
+{
+	struct droprules rules;
+	struct rules_key new;
+
+	if (!droprules_of(&rules, call))
+		return SLOWCALLS_NONE;
+	new = (struct rules_key){ .func = name_known(sc, rules.func),
+				  .table = name_known(sc, rules.table),
+				  .chain = name_known(sc, rules.chain) };
+	return KEY_ADD(sc, sc->rules, sc->rules_cnt, sc->rules_cap, sc->rules_idx, new,
 		       sizeof(new));
 }
 
@@ -269,6 +292,7 @@ static struct opencall *open_of(struct slowcalls *sc, struct calltask *task)
 		i = (uint32_t)sc->open_cnt++;
 	}
 	task->user = i + 1;
+	sc->opens[i].dropped_by = SLOWCALLS_NONE;
 	return &sc->opens[i];
 }
 
@@ -421,6 +445,15 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 	open_free(sc, task);
 }
 
+/* What leaves it to its caller to drop a packet returns right before that. */
+static void note_verdict(struct slowcalls *sc, struct opencall *open, const struct call *call)
+{
+	const uint32_t rules = call->ret ? rules_add(sc, call) : SLOWCALLS_NONE;
+
+	if (rules != SLOWCALLS_NONE)
+		open->dropped_by = droprules_is_drop(call->ret) ? rules : SLOWCALLS_NONE;
+}
+
 /* The call's own time is a part: what is left of its duration, which may be less than nothing where clocks are coarse. */
 static void on_end(void *ctx, struct calltask *task, struct call *call)
 {
@@ -452,6 +485,7 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	}
 	detail.cause = cause_add(sc, &cause);
 	part_put(sc, open, &detail, cnt, own_ns);
+	note_verdict(sc, open, call);
 	if (is_own_row(sc, call))
 		tree_add(sc, task, call->depth,
 			 (uint32_t[2]){ slowcalls_told(sc, detail.cause), SLOWTREE_NONE });
@@ -731,16 +765,23 @@ static const char *lock_words(const struct fields *f)
 	return flags & SPIN || has_bit(names, "SPIN") ? "a spinlock" : "a semaphore";
 }
 
-/* The innermost traced function that does more than free what others drop; SLOWCALLS_NONE: there is none. */
-static uint32_t dropping_func(struct slowcalls *sc, const struct calltask *task)
+/* The innermost traced call that does more than free what others drop; NULL: there is none. */
+static const struct call *dropping_call(const struct calltask *task)
 {
 	for (uint32_t depth = task->call_cnt; depth-- > 0;) {
 		const struct callsym *sym = task->calls[depth].sym;
 
 		if (sym && sym->name.len && !stagefunc_passes_drop(sym->name))
-			return bare_name(sc, sym->id);
+			return &task->calls[depth];
 	}
-	return SLOWCALLS_NONE;
+	return NULL;
+}
+
+static uint32_t dropping_func(struct slowcalls *sc, const struct calltask *task)
+{
+	const struct call *call = dropping_call(task);
+
+	return call ? bare_name(sc, call->sym->id) : SLOWCALLS_NONE;
 }
 
 /* Where a tracepoint says that it was: as in tables by reason, the traced function around it where that is hidden. */
@@ -754,6 +795,27 @@ static uint32_t event_place(struct slowcalls *sc, const struct calltask *task,
 	if (is_hidden || rowkey_place_frees_list(place))
 		func = dropping_func(sc, task);
 	return is_hidden || func != SLOWCALLS_NONE ? func : field_func(sc, f, "location");
+}
+
+/*
+ * Whose rules dropped the packet, in the function @place: what evaluates them drops it itself, or its caller does for a verdict.
+ * What drops a packet for another reason, as in an interrupt in between, is no such caller.
+ */
+static uint32_t event_rules(struct slowcalls *sc, const struct calltask *task,
+			    struct opencall *open, const struct fields *f, uint32_t place)
+{
+	const struct call *call = dropping_call(task);
+	const uint32_t by = open->dropped_by;
+
+	if (!text_equal(f->name, text_from("kfree_skb")))
+		return SLOWCALLS_NONE;
+	if (call && place == bare_name(sc, call->sym->id) && droprules_whose(call->sym->name))
+		return rules_add(sc, call);
+	if (!text_equal(field_text(f, "reason"), text_from("NETFILTER_DROP")) &&
+	    !text_equal(slowcalls_name(sc, place), text_from("nf_hook_slow")))
+		return SLOWCALLS_NONE;
+	open->dropped_by = SLOWCALLS_NONE;
+	return by;
 }
 
 /* Why, and where: of skb:kfree_skb and others that have such fields; of locks, which, and in which traced call. */
@@ -772,6 +834,8 @@ static void put_event(struct slowcalls *sc, struct calltask *task, const struct 
 		detail.from = sym ? sym->id : SLOWCALLS_NONE;
 	} else {
 		detail.from = event_place(sc, task, f);
+		if (open)
+			detail.rules = event_rules(sc, task, open, f, detail.from);
 	}
 	detail.cause = cause_add(sc, &cause);
 	if (open && !sc->err)
@@ -863,11 +927,13 @@ void slowcalls_free(struct slowcalls *sc)
 	free(sc->told);
 	free(sc->wordings);
 	free(sc->details);
+	free(sc->rules);
 	hash_release(&sc->start_idx);
 	hash_release(&sc->path_idx);
 	hash_release(&sc->cause_idx);
 	hash_release(&sc->wording_idx);
 	hash_release(&sc->detail_idx);
+	hash_release(&sc->rules_idx);
 	calltree_free(sc->tree);
 	free(sc);
 }
@@ -940,6 +1006,11 @@ uint32_t slowcalls_told(const struct slowcalls *sc, uint32_t i)
 const struct detail_key *slowcalls_detail(const struct slowcalls *sc, uint32_t i)
 {
 	return i < sc->detail_cnt ? &sc->details[i] : NULL;
+}
+
+const struct rules_key *slowcalls_rules(const struct slowcalls *sc, uint32_t i)
+{
+	return i < sc->rules_cnt ? &sc->rules[i] : NULL;
 }
 
 const struct callpath *slowcalls_path(const struct slowcalls *sc, uint32_t i)

@@ -58,7 +58,15 @@ struct detail_key {
 	uint32_t comm;  /* ASLEEP: of the waker; QUEUED, PREEMPTED: of the task that had the CPU */
 	uint32_t
 		from; /* ASLEEP: the function that woke it; INTERRUPTED: the function; EVENT: where */
-	uint32_t tid; /* of the task with the name @comm; 0: not known */
+	uint32_t tid;   /* of the task with the name @comm; 0: not known */
+	uint32_t rules; /* EVENT: for slowcalls_rules: whose rules dropped the packet */
+};
+
+/* What evaluated rules of a firewall, and where it began; names, SLOWCALLS_NONE where there is none. */
+struct rules_key {
+	uint32_t func;
+	uint32_t table;
+	uint32_t chain;
 };
 
 /* A place in the tree of calls: a function below another place. */
@@ -125,6 +133,7 @@ struct slowtree *slowcalls_tree(struct slowcalls *sc, const struct startfunc *st
 const struct callpart *slowcalls_parts(const struct slowcalls *sc);
 const struct cause_key *slowcalls_cause(const struct slowcalls *sc, uint32_t i);
 const struct detail_key *slowcalls_detail(const struct slowcalls *sc, uint32_t i);
+const struct rules_key *slowcalls_rules(const struct slowcalls *sc, uint32_t i);
 
 /*
  * slowcalls_told - the cause by which cause @i is told: the first one of the same words. A function below the same caller has

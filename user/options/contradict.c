@@ -359,6 +359,9 @@ static const char *table_contradiction(struct opts *opts)
 	if (opts->verb == VERB_EXPLAIN && !opts->input_path && !opts->graph_funcs.cnt &&
 	    !opts->presets.cnt)
 		return "explain needs a FILE (- is standard input), or -G FUNC to trace";
+	if (opts->verb == VERB_EXPLAIN && opts->shown &&
+	    (opts->shown->cnt || opts->shown->has_facts[SHOWN_STAMPS]))
+		return "explain shows no members: of --show it takes the word rules alone, which names the rules that dropped a packet";
 	if (opts->verb == VERB_EXPLAIN && opts->input_path && opts->events.cnt) {
 		opts->hint =
 			"netfgraph report -e GLOB FILE chooses among the tracepoints of a file";

@@ -17,10 +17,20 @@ static bool takes_drops(const struct opts *opts)
 	return !opts->packet.insn_cnt && !opts->filter && !opts->nograph_funcs.cnt;
 }
 
+/* Of what functions tell of rules, only whose rules dropped a packet is explained: by the table, and the verdict. */
+static void take_rules(struct opts *opts)
+{
+	if (!opts->shown || opts->verb == VERB_RECORD)
+		return;
+	opts->shown->only_tables = true;
+	opts->has_retval = true;
+}
+
 const char *explainopts_settle(struct opts *opts)
 {
 	const char *why;
 
+	take_rules(opts);
 	opts->has_sleep = true;
 	opts->explains_alone = !opts->callee_depth && !opts->all_callees && !opts->trace_funcs.cnt;
 	if (!opts->explains_alone)

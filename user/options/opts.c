@@ -668,6 +668,9 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 
 	if (opts->verb == VERB_REPORT)
 		graphopts_recorded(&here, shown);
+	/* what dropped a packet is told by verdicts */
+	if (opts->verb == VERB_EXPLAIN)
+		here.has_retval = shown & (RECFILE_SHOWS_RET | RECFILE_SHOWS_RET_HEX);
 	here.follows = shown & RECFILE_SHOWS_PKT;
 	want = wants_details(&here);
 	want.has_points = shown & RECFILE_SHOWS_POINTS;

@@ -641,13 +641,15 @@ const struct opt_def opt_defs[] = {
 	  "it (skb.dev.ifindex) with a number, an errno name, an enumerator or a \"text\": == != < <= > >=, & for bits; && || ! and () combine comparisons. The "
 	  "kernel decides when the call returns, about members when it begins." },
 	{ 0, "show", "LIST", APPLY(shown, struct shown *, apply_show),
-	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OF(VERB_LIST) | OPT_LIVE_ONLY,
+	  OF(VERB_TRACE) | OF(VERB_RECORD) | OF(VERB_LATENCY) | OF(VERB_EXPLAIN) | OF(VERB_LIST) |
+		  OPT_LIVE_ONLY,
 	  "Show members of the structs behind arguments, as further arguments of each function that has them: "
 	  "skb.len,sk.sk_state. ARGUMENT.MEMBER, with all that --filter knows: further members through pointers "
 	  "(skb.dev.name), elements (skb.cb[0]), another struct (sk:tcp_sock.snd_cwnd). Up to 8; repeatable. They are "
 	  "read when the call begins; (null) and (fault) stand for what cannot be read. The word rules stands for what "
 	  "functions tell of firewall rules, connections, routes, queues and neighbours, the word stamps for the time "
-	  "stamps of packets. latency takes --show with --by stage only, and no word but stamps." },
+	  "stamps of packets. latency takes --show with --by stage only, and no word but stamps; explain the word rules alone, and names the "
+	  "table and the chain that dropped a packet." },
 	{ 0, "preset", "NAME", APPLY(presets, struct str_list, apply_preset), SELECTS,
 	  "Use the start functions of a preset, a set that answers one question, such as tcp-connect or drop; "
 	  "repeatable. 'netfgraph list --presets' shows all." },
