@@ -32,12 +32,13 @@ said_of()
 	return $said
 }
 
-# answer FUNC COMMAND...: the same, of slow calls. With rules=1, whose rules dropped packets is asked, too.
+# answer FUNC COMMAND...: the same, of slow calls, with the options $with.
 answer()
 {
 	of=$1
 	shift
-	said_of "$of" ${rules:+--show rules} -- "$@" || fail "explain: exit status $?"
+	# shellcheck disable=SC2086
+	said_of "$of" ${with-} -- "$@" || fail "explain: exit status $?"
 }
 
 # first PATTERN: the first cause. On the only processor netfgraph itself has to come between.
@@ -115,9 +116,9 @@ test_nft_drop()
 			chain out { type filter hook output priority 0; }
 		}
 	END
-	rules=1
+	with='--show rules'
 	answer __sys_connect sh -c "workload connects 40; nft add rule ip causes out oifname lo tcp flags syn limit rate 1/hour burst 1 packets drop; workload connects 1"
-	rules=''
+	with=''
 	nft delete table ip causes
 	first 'asleep in'
 	expect_line '^Likely because IPv4 packets were dropped by nft table causes, chain out \(skb:kfree_skb\) ' out
@@ -224,10 +225,13 @@ test_nagle()
 long_datagrams()
 {
 	/bin/ip link set lo mtu 1500
+	with='--graph-opts packet'
 	HOW=fragments answer __sys_sendmmsg workload odd 100
+	with=''
 	/bin/ip link set lo mtu 65536
 	first '(running in (__ip_append_data|udp_sendmsg)|in interrupts: net_rx_action)'
 	likely 'packets were longer than the MTU, and were sent in fragments'
+	expect_line ' %  in interrupts: net_rx_action, .*; [0-9]+ of [0-9]+ packets there were udp 127\.0\.0\.1(:[0-9]+)? > 127\.0\.0\.1(:[0-9]+)?; the most in' out
 }
 
 test_fragments()

@@ -640,6 +640,62 @@ static int doings_make(struct causes *out, const struct slowcalls *sc, const str
 	return 0;
 }
 
+static int packets_cmp(const void *a, const void *b)
+{
+	const struct irqpackets *x = a;
+	const struct irqpackets *y = b;
+
+	if (x->func != y->func || x->by != y->by)
+		return x->func != y->func ? key_cmp(&x->func, &y->func) : key_cmp(&x->by, &y->by);
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->cnt != y->cnt ? (x->cnt < y->cnt) - (x->cnt > y->cnt)
+				: key_cmp(&x->name, &y->name);
+}
+
+/* Return: 0 or -ENOMEM. */
+static int packets_make(struct causes *out, const struct slowcalls *sc, const struct sums *sums)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < sums->cnt; i++) {
+		const struct cause_key *key = slowcalls_cause(sc, sums->keys[i]);
+		const struct cause_sums *sum = &sums->of[i];
+
+		if (key->kind != CAUSE_IRQ_PACKET || !sum->seen_cnt)
+			continue;
+		if (VEC_RESERVE(out->packets, cap, out->packet_cnt + 1))
+			return -ENOMEM;
+		out->packets[out->packet_cnt++] =
+			(struct irqpackets){ key->func, key->tid, key->path, sum->slow_ns,
+					     sum->slow_cnt };
+	}
+	if (out->packet_cnt)
+		qsort(out->packets, out->packet_cnt, sizeof(*out->packets), packets_cmp);
+	return 0;
+}
+
+const struct irqpackets *causes_packets(const struct causes *causes, uint32_t func,
+					uint64_t *all_cnt)
+{
+	const struct irqpackets *most[PACKETS_BY_CNT] = { 0 };
+	const struct irqpackets *ends;
+
+	*all_cnt = 0;
+	for (size_t i = 0; i < causes->packet_cnt; i++) {
+		const struct irqpackets *packets = &causes->packets[i];
+
+		if (packets->func != func)
+			continue;
+		if (packets->by == PACKETS_BY_ENDS)
+			*all_cnt += packets->cnt;
+		if (!most[packets->by] && packets->name != SLOWCALLS_NONE)
+			most[packets->by] = packets;
+	}
+	ends = most[PACKETS_BY_ENDS];
+	return ends && ends->cnt >= *all_cnt - ends->cnt ? ends : most[PACKETS_BY_HOSTS];
+}
+
 static int causes_make(struct causes *out, const struct slowcalls *sc, const struct compared *of)
 {
 	struct sums details = { 0 };
@@ -657,6 +713,8 @@ static int causes_make(struct causes *out, const struct slowcalls *sc, const str
 		err = within_find(out, sc, &places);
 	if (!err)
 		err = doings_make(out, sc, &places);
+	if (!err)
+		err = packets_make(out, sc, &places);
 	sums_release(&details);
 	sums_release(&places);
 	sums_release(&sums);
@@ -715,6 +773,7 @@ void causes_release(struct causes_groups *groups)
 	for (size_t i = 0; i < groups->cnt; i++) {
 		free(groups->items[i].items);
 		free(groups->items[i].doings);
+		free(groups->items[i].packets);
 	}
 	*groups = (struct causes_groups){ 0 };
 }

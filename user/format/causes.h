@@ -54,6 +54,15 @@ struct doing {
 	uint64_t slow_cnt;
 };
 
+/* Packets in interrupts of slow calls. */
+struct irqpackets {
+	uint32_t func; /* of the cause */
+	uint32_t by;   /* enum packets_by */
+	uint32_t name; /* for slowcalls_name; SLOWCALLS_NONE: of many others */
+	int64_t ns;    /* that they took, in all slow calls together */
+	uint64_t cnt;
+};
+
 /* Those of one group. */
 struct causes {
 	const struct startfunc *start;
@@ -79,6 +88,9 @@ struct causes {
 	int64_t running_ns;       /* excess of all running */
 	struct doing *doings;     /* by detail */
 	size_t doing_cnt;
+	struct irqpackets
+		*packets; /* by func, and what they are told apart by; those that took most first */
+	size_t packet_cnt;
 };
 
 #define CAUSES_WITHIN 60
@@ -96,6 +108,13 @@ struct causes_groups {
 int causes_find(struct causes_groups *out, const struct slowcalls *sc,
 		const struct startfunc *start, const struct slowness *what);
 void causes_release(struct causes_groups *groups);
+
+/*
+ * causes_packets - the packets that took most in the interrupts of the cause @func, by their ends if these have half of all
+ * packets, else by their hosts alone. @all_cnt: of all packets there. NULL: none are known.
+ */
+const struct irqpackets *causes_packets(const struct causes *causes, uint32_t func,
+					uint64_t *all_cnt);
 
 /* causes_excess - the excess of all slow calls of @start, to choose among start functions. Return: 0 or -ENOMEM. */
 int causes_excess(const struct slowcalls *sc, const struct startfunc *start,

@@ -149,6 +149,25 @@ static void json_path_put(struct explain *ex, struct jsonw *w, uint32_t path)
 	free(paths);
 }
 
+/* Whose packets took most in interrupts. */
+static void json_packets_put(struct explain *ex, struct jsonw *w, uint32_t func)
+{
+	uint64_t all_cnt;
+	const struct irqpackets *packets = causes_packets(ex->causes, func, &all_cnt);
+
+	jsonw_key(w, "packets");
+	if (!packets) {
+		jsonw_null(w);
+		return;
+	}
+	jsonw_object(w);
+	json_u64_put(w, "count", all_cnt);
+	json_name_put(ex, w, "most", packets->name);
+	json_u64_put(w, "most_count", packets->cnt);
+	json_i64_put(w, "most_ns", packets->ns);
+	jsonw_object_end(w);
+}
+
 static void json_cause_put(struct explain *ex, struct jsonw *w, const struct cause *cause)
 {
 	const struct cause_key *key = explain_key(ex, cause);
@@ -173,6 +192,8 @@ static void json_cause_put(struct explain *ex, struct jsonw *w, const struct cau
 	json_u64_put(w, "slow_calls_most", cause->largest_cnt);
 	if (key->path != SLOWCALLS_NONE)
 		json_path_put(ex, w, key->path);
+	if (key->kind == CAUSE_INTERRUPTED)
+		json_packets_put(ex, w, key->func);
 	if (explain_has_details(key->kind)) {
 		jsonw_key(w, "details");
 		jsonw_array(w);

@@ -349,6 +349,20 @@ static void put_cause_name(struct explain *ex, const struct cause *cause)
 	put_state(ex, key->state);
 }
 
+/* "; 940 of 1020 packets there were udp 10.0.0.9:4000 > 10.0.0.2:9" */
+static void put_packets(struct explain *ex, uint32_t func)
+{
+	uint64_t all_cnt;
+	const struct irqpackets *packets = causes_packets(ex->causes, func, &all_cnt);
+	const struct text name =
+		packets ? slowcalls_name(ex->sc, packets->name) : (struct text){ "", 0 };
+
+	if (!packets)
+		return;
+	strbuf_printf(ex->out, "; %" PRIu64 " of %" PRIu64 " packets there %s %.*s", packets->cnt,
+		      all_cnt, plural(packets->cnt, "was", "were"), (int)name.len, name.ptr);
+}
+
 static void put_cause_words(struct explain *ex, const struct cause *cause)
 {
 	const struct cause_key *key = explain_key(ex, cause);
@@ -359,6 +373,8 @@ static void put_cause_words(struct explain *ex, const struct cause *cause)
 		put_doings(ex, cause, CAUSE_DETAILS_MAX);
 	if (key->kind == CAUSE_RUNNING || key->kind == CAUSE_INTERRUPTED)
 		put_calls(ex, key->path, &cause->sums);
+	if (key->kind == CAUSE_INTERRUPTED)
+		put_packets(ex, key->func);
 	if (ex->causes->slow_cnt > 1)
 		strbuf_printf(ex->out, "; the most in %" PRIu64 " of %zu", cause->largest_cnt,
 			      ex->causes->slow_cnt);

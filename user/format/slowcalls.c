@@ -8,10 +8,26 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "format/droprules.h"
+#include "format/flow.h"
 #include "format/rowkey.h"
 #include "format/stagefunc.h"
 #include "kernel/ktext.h"
 #include "kernel/sleep.h"
+
+/* What a packet is of, in words: by each of what packets are told apart by. */
+struct packet_names {
+	uint32_t
+		by[PACKETS_BY_CNT]; /* SLOWCALLS_NONE: it is not among the first PACKET_NAMES_MAX */
+};
+
+/* A name of packets. */
+struct packet_name {
+	struct nfg_packet packet; /* with nothing but its ends */
+	uint32_t name;
+};
+
+/* Whoever makes up addresses must not fill the memory. */
+#define PACKET_NAMES_MAX 8192
 
 /* An outermost call that has not ended: its parts so far, the first merged_cnt of them in order and each once. */
 struct opencall {
@@ -25,6 +41,9 @@ struct opencall {
 		dropped_by; /* the rules that had the verdict to drop a packet, until it is dropped; SLOWCALLS_NONE: none */
 	uint32_t in;    /* the function's name that ran when its last traced call began or ended, */
 	uint64_t in_ns; /* and when that was; 0: none was seen */
+	uint32_t
+		packet_in; /* the depth of the outermost call in an interrupt that has a packet, plus 1; 0: none */
+	struct packet_names packet; /* of that call */
 	uint32_t next_free;
 };
 
@@ -67,6 +86,11 @@ struct slowcalls {
 	size_t rules_cnt;
 	size_t rules_cap;
 	struct hash rules_idx;
+	struct packet_name *packets;
+	size_t packet_cnt;
+	size_t packet_cap;
+	struct hash packet_idx;
+	struct strbuf packet_text;
 	struct opencall *opens;
 	size_t open_cnt;
 	size_t open_cap;
@@ -194,6 +218,44 @@ static uint32_t rules_add(struct slowcalls *sc, const struct call *call)
 		       sizeof(new));
 }
 
+/* The number of the name of packets with these ends; SLOWCALLS_NONE: there are too many. */
+static uint32_t packet_name(struct slowcalls *sc, const struct nfg_packet *packet)
+{
+	struct packet_name new = { .packet = *packet };
+	const uint64_t hash = hash_bytes(&new.packet, sizeof(new.packet));
+	uint32_t i;
+
+	for (uint32_t at = 0; hash_next(&sc->packet_idx, hash, &at, &i);) {
+		if (!memcmp(&sc->packets[i].packet, packet, sizeof(*packet)))
+			return sc->packets[i].name;
+	}
+	if (sc->packet_cnt == PACKET_NAMES_MAX)
+		return SLOWCALLS_NONE;
+	strbuf_reset(&sc->packet_text);
+	flow_put_ends(&sc->packet_text, packet, FLOW_FROM_TO);
+	new.name = name_known(sc, text_from(strbuf_cstr(&sc->packet_text)));
+	i = KEY_ADD(sc, sc->packets, sc->packet_cnt, sc->packet_cap, sc->packet_idx, new,
+		    sizeof(new.packet));
+	return i == SLOWCALLS_NONE || !strbuf_ok(&sc->packet_text) ? SLOWCALLS_NONE : new.name;
+}
+
+static struct packet_names packet_names(struct slowcalls *sc, const struct nfg_packet *packet)
+{
+	struct packet_names names;
+	struct nfg_packet ends;
+
+	memset(&ends, 0, sizeof(ends));
+	ends.family = packet->family;
+	ends.proto = packet->proto;
+	memcpy(ends.saddr, packet->saddr, sizeof(ends.saddr));
+	memcpy(ends.daddr, packet->daddr, sizeof(ends.daddr));
+	names.by[PACKETS_BY_HOSTS] = packet_name(sc, &ends);
+	ends.sport = packet->sport;
+	ends.dport = packet->dport;
+	names.by[PACKETS_BY_ENDS] = packet_name(sc, &ends);
+	return names;
+}
+
 /* The place of @func below the place @parent. */
 static uint32_t path_add(struct slowcalls *sc, uint32_t parent, const struct callsym *sym)
 {
@@ -310,6 +372,7 @@ static void open_free(struct slowcalls *sc, struct calltask *task)
 	open->cnt = open->merged_cnt = 0;
 	open->slept = 0;
 	open->in_ns = 0;
+	open->packet_in = 0;
 	open->next_free = sc->free_open;
 	sc->free_open = task->user - 1;
 	task->user = 0;
@@ -367,11 +430,46 @@ static void is_in(struct slowcalls *sc, struct calltask *task, uint32_t path, ui
 	open->in_ns = ns;
 }
 
+/* In an interrupt, the outermost call with a packet has what was done for the packet in it. A socket is of no packet. */
+static void note_packet(struct slowcalls *sc, struct opencall *open, const struct call *call,
+			uint32_t path)
+{
+	const struct nfg_packet *packet = sc->row ? sc->row->packet : NULL;
+
+	if (!packet || !packet->family || packet->from_sock || open->packet_in || sc->err ||
+	    sc->paths[path].irq == SLOWCALLS_NONE)
+		return;
+	open->packet_in = call->depth + 1;
+	open->packet = packet_names(sc, packet);
+}
+
+static void end_packet(struct slowcalls *sc, struct opencall *open, const struct call *call,
+		       uint32_t path, int64_t ns)
+{
+	if (open->packet_in != call->depth + 1)
+		return;
+	open->packet_in = 0;
+	for (uint32_t by = 0; by < PACKETS_BY_CNT; by++) {
+		struct cause_key cause = cause_of(CAUSE_IRQ_PACKET);
+		struct detail_key detail = no_detail;
+
+		cause.path = open->packet.by[by];
+		cause.func = sc->paths[sc->paths[path].irq].func;
+		cause.tid = by;
+		detail.cause = cause_add(sc, &cause);
+		part_put(sc, open, &detail, 1, ns);
+	}
+}
+
 static void on_begin(void *ctx, struct calltask *task, struct call *call)
 {
 	struct slowcalls *sc = ctx;
+	const uint32_t path = call_path(sc, task, call);
+	struct opencall *open = sc->err ? NULL : open_of(sc, task);
 
-	is_in(sc, task, call_path(sc, task, call), call->begin_ns);
+	is_in(sc, task, path, call->begin_ns);
+	if (open && path != SLOWCALLS_NONE)
+		note_packet(sc, open, call, path);
 	if (sc->keeps_trees)
 		tree_add(sc, task, call->depth, no_causes);
 }
@@ -486,6 +584,9 @@ static void on_end(void *ctx, struct calltask *task, struct call *call)
 	detail.cause = cause_add(sc, &cause);
 	part_put(sc, open, &detail, cnt, own_ns);
 	note_verdict(sc, open, call);
+	if (call->is_leaf)
+		note_packet(sc, open, call, path);
+	end_packet(sc, open, call, path, ns);
 	if (is_own_row(sc, call))
 		tree_add(sc, task, call->depth,
 			 (uint32_t[2]){ slowcalls_told(sc, detail.cause), SLOWTREE_NONE });
@@ -928,12 +1029,15 @@ void slowcalls_free(struct slowcalls *sc)
 	free(sc->wordings);
 	free(sc->details);
 	free(sc->rules);
+	free(sc->packets);
+	strbuf_release(&sc->packet_text);
 	hash_release(&sc->start_idx);
 	hash_release(&sc->path_idx);
 	hash_release(&sc->cause_idx);
 	hash_release(&sc->wording_idx);
 	hash_release(&sc->detail_idx);
 	hash_release(&sc->rules_idx);
+	hash_release(&sc->packet_idx);
 	calltree_free(sc->tree);
 	free(sc);
 }

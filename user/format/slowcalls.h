@@ -28,8 +28,9 @@ enum cause_kind {
 	CAUSE_INTERRUPTED, /* a softirq or hard interrupt inside: all of its tree, wherever it came */
 	CAUSE_RUNNING,     /* in a function itself, by its place in the tree */
 	CAUSE_EVENT,       /* no time: a tracepoint that was hit inside */
-	/* what is in other parts already: the same interrupts, by their places in the tree */
+	/* what is in other parts already: the same interrupts, by their places in the tree; what packets took in them */
 	CAUSE_IRQ_PLACE,
+	CAUSE_IRQ_PACKET,
 	/* no parts of the call: what the waker did during a sleep */
 	CAUSE_WAKER_ASLEEP, /* in one function and state */
 	CAUSE_WAKER_QUEUED,
@@ -44,11 +45,19 @@ enum cause_kind {
 struct cause_key {
 	uint32_t kind; /* enum cause_kind */
 	uint32_t
-		path; /* RUNNING, IRQ_PLACE: for slowcalls_path; WAKER_*: of the sleep, for slowcalls_detail; EVENT: the name of the packet's protocol */
+		path; /* RUNNING, IRQ_PLACE: for slowcalls_path; WAKER_*: of the sleep, for slowcalls_detail; EVENT: the name of the packet's protocol; IRQ_PACKET: the name of what packets are of */
 	uint32_t
-		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; WAKER_QUEUED: the task that had the CPU; INTERRUPTED: the outermost; RUNNING: of path; EVENT: its name */
+		func; /* ASLEEP, UNSEEN, WAKER_ASLEEP: that slept; WAKER_QUEUED: the task that had the CPU; INTERRUPTED, IRQ_PACKET: the outermost; RUNNING: of path; EVENT: its name */
 	uint32_t state; /* ASLEEP, WAKER_ASLEEP: of the task; EVENT: its reason */
-	uint32_t tid;   /* WAKER_QUEUED: of the task that had the CPU; 0: not known */
+	uint32_t
+		tid; /* WAKER_QUEUED: of the task that had the CPU; 0: not known. IRQ_PACKET: enum packets_by */
+};
+
+/* What packets are told apart by. */
+enum packets_by {
+	PACKETS_BY_ENDS,  /* "udp 10.0.0.9:4000 > 10.0.0.2:9" */
+	PACKETS_BY_HOSTS, /* without ports */
+	PACKETS_BY_CNT,
 };
 
 /* A part of a cause. */
@@ -160,7 +169,7 @@ static inline bool cause_is_of_waker(uint32_t kind)
 /* cause_is_beside - whether parts of this kind are none of those that add up to the call's duration. */
 static inline bool cause_is_beside(uint32_t kind)
 {
-	return kind == CAUSE_IRQ_PLACE || cause_is_of_waker(kind);
+	return kind == CAUSE_IRQ_PLACE || kind == CAUSE_IRQ_PACKET || cause_is_of_waker(kind);
 }
 
 /* sum_add - add to a sum, which stops at the limits of its type: durations of damaged files may have any size. */

@@ -668,9 +668,11 @@ struct details_want wants_recorded(const struct opts *opts, uint32_t shown)
 
 	if (opts->verb == VERB_REPORT)
 		graphopts_recorded(&here, shown);
-	/* what dropped a packet is told by verdicts */
-	if (opts->verb == VERB_EXPLAIN)
+	/* verdicts tell what dropped a packet, and packets what came in interrupts */
+	if (opts->verb == VERB_EXPLAIN) {
 		here.has_retval = shown & (RECFILE_SHOWS_RET | RECFILE_SHOWS_RET_HEX);
+		here.has_packet = shown & RECFILE_SHOWS_PACKET;
+	}
 	here.follows = shown & RECFILE_SHOWS_PKT;
 	want = wants_details(&here);
 	want.has_points = shown & RECFILE_SHOWS_POINTS;
