@@ -262,7 +262,7 @@ static void get_net(const struct calltask *task, const struct call *call, struct
 {
 	(void)task;
 	*out = (struct fmt_value){ 0 };
-	if (call->net.is_known && !net_is_small(&call->net))
+	if (net_is_told(&call->net))
 		set_u64(out, call->net.ns);
 }
 

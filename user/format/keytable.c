@@ -29,9 +29,8 @@ struct entry {
 	char *bytes; /* of id */
 	struct id id;
 	uint64_t call_cnt;
-	uint64_t total_ns;     /* time inside a recursion once */
-	uint64_t net_total_ns; /* the same without the cost of tracing */
-	uint64_t net_error_ns;
+	uint64_t total_ns;    /* time inside a recursion once */
+	struct net_time net;  /* the same without the cost of tracing; known if netless_cnt is 0 */
 	uint64_t netless_cnt; /* calls in total_ns of which that is not known */
 	uint64_t byte_cnt;
 	uint64_t sized_cnt; /* calls whose bytes are known */
@@ -364,8 +363,8 @@ static void add_call(struct keytable *kt, const struct calltask *task, const str
 	if (is_recursion(task, call))
 		return;
 	sum_up(&entry->total_ns, call->duration_ns);
-	sum_up(&entry->net_total_ns, call->net.ns);
-	sum_up(&entry->net_error_ns, call->net.error_ns);
+	sum_up(&entry->net.ns, call->net.ns);
+	sum_up(&entry->net.error_ns, call->net.error_ns);
 	entry->netless_cnt += !call->net.is_known;
 }
 
@@ -446,7 +445,8 @@ bool keytable_has_calls(const struct keytable *kt)
 static void entry_clear(struct entry *entry)
 {
 	entry->call_cnt = entry->total_ns = entry->byte_cnt = entry->sized_cnt = 0;
-	entry->net_total_ns = entry->net_error_ns = entry->netless_cnt = 0;
+	entry->net = (struct net_time){ 0 };
+	entry->netless_cnt = 0;
 	hist_release(&entry->hist);
 }
 
@@ -687,9 +687,9 @@ static void row_fill(const struct keytable *kt, const struct entry *entry,
 		.module = entry->id.texts[ID_MODULE],
 	};
 	if (hist->cnt && !entry->netless_cnt) {
-		row->net_total_ns = entry->net_total_ns;
-		row->net_error_ns = entry->net_error_ns;
-		row->has_net = row->net_total_ns >= row->net_error_ns;
+		row->net_total_ns = entry->net.ns;
+		row->net_error_ns = entry->net.error_ns;
+		row->has_net = !net_is_small(&entry->net);
 	}
 	put_parts(kt, entry, row);
 }

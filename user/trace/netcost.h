@@ -38,6 +38,12 @@ static inline bool net_is_small(const struct net_time *net)
 	return net->ns < net->error_ns;
 }
 
+/* net_is_told - whether it is known, and not less than its error: tables and data tell no other. */
+static inline bool net_is_told(const struct net_time *net)
+{
+	return net->is_known && !net_is_small(net);
+}
+
 /* netcost_net - the net duration of a call with @below_cnt traced calls below it; unknown if the cost is, or @cost is NULL. */
 static inline struct net_time netcost_net(const struct netcost *cost, uint64_t duration_ns,
 					  uint64_t below_cnt)
