@@ -125,7 +125,7 @@ static void check_sums(const char *want)
 
 	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
 		const char *name;
-		const struct hist *h = stages_times(sums, i, &name);
+		const struct hist *h = &stages_times(sums, i, &name)->gross;
 		const size_t len = strlen(got);
 
 		if (h->cnt)
@@ -188,8 +188,8 @@ TEST(packets_in_flight_are_told_apart)
 	end();
 	check_sums("socket 2*30 qdisc 2*370 driver 2*10 total 2*410");
 	CHECK(sums->end_cnts[STAGES_LEFT][STAGE_DRIVER] == 2);
-	CHECK(sums->stages[STAGE_QDISC].min == 80 * US &&
-	      sums->stages[STAGE_QDISC].max == 290 * US);
+	CHECK(sums->stages[STAGE_QDISC].gross.min == 80 * US &&
+	      sums->stages[STAGE_QDISC].gross.max == 290 * US);
 }
 
 /* Two segments that the queue of a device cuts out of one packet: each has its times, and it is no third packet. */
@@ -555,9 +555,10 @@ TEST(losses_end_what_is_under_way)
 	CHECK(!stages_row(st, &lost));
 	FEED(datagram, 200000);
 	end();
-	CHECK(sums->packet_cnt == 3 && sums->total.cnt == 2);
+	CHECK(sums->packet_cnt == 3 && sums->total.gross.cnt == 2);
 	CHECK(sums->end_cnts[STAGES_LOST][STAGE_QDISC] == 1);
-	CHECK(sums->stages[STAGE_SOCKET].cnt == 3 && sums->stages[STAGE_QDISC].cnt == 2);
+	CHECK(sums->stages[STAGE_SOCKET].gross.cnt == 3 &&
+	      sums->stages[STAGE_QDISC].gross.cnt == 2);
 }
 
 /* A packet is freed before it comes to the driver, as far as is known. */
@@ -589,7 +590,7 @@ TEST(losses_without_a_place_leave_ends_unknown)
 	CHECK(ends_as(STAGES_READ) == 1 && ends_as(STAGES_LOST) == 2);
 	CHECK(sums->end_cnts[STAGES_LOST][STAGE_QDISC] == 2);
 	CHECK(!ends_as(STAGES_FREED) && !ends_as(STAGES_OPEN));
-	CHECK(sums->total.cnt == 1);
+	CHECK(sums->total.gross.cnt == 1);
 }
 
 static void feed_loss(uint64_t at_us, uint64_t cnt, bool keeps_open)
@@ -895,15 +896,14 @@ static void check_net(const char *want)
 	char got[256] = "";
 
 	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
-		const struct stages_net *net = stages_net_times(sums, i);
-		const size_t len = strlen(got);
 		const char *name;
+		const struct stage_times *times = stages_times(sums, i, &name);
+		const size_t len = strlen(got);
 
-		stages_times(sums, i, &name);
-		if (net && net->hist.cnt)
+		if (times->net.cnt)
 			snprintf(got + len, sizeof(got) - len, "%s%s %llu+-%llu", len ? " " : "",
-				 name, (unsigned long long)net->hist.sum,
-				 (unsigned long long)stages_net_error_ns(net));
+				 name, (unsigned long long)times->net.sum,
+				 (unsigned long long)stages_net_at(times, 50).error_ns);
 	}
 	CHECK_STR(got, want);
 }
@@ -968,9 +968,9 @@ TEST(events_that_are_not_kept_any_more)
 		FEED(between, i * 2);
 	FEED(queued, 0);
 	end();
-	CHECK(sums->stages[STAGE_SOCKET].cnt == 1 && !sums->net_stages[STAGE_SOCKET].hist.cnt);
-	CHECK(sums->net_stages[STAGE_QDISC].hist.cnt == 1);
-	CHECK(sums->net_stages[STAGE_QDISC].hist.sum == 10000 - 2 * 200);
+	CHECK(sums->stages[STAGE_SOCKET].gross.cnt == 1 && !sums->stages[STAGE_SOCKET].net.cnt);
+	CHECK(sums->stages[STAGE_QDISC].net.cnt == 1);
+	CHECK(sums->stages[STAGE_QDISC].net.sum == 10000 - 2 * 200);
 }
 
 /* Tasks that have each other's place: what was before that is not known. */

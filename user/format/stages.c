@@ -95,17 +95,16 @@ static void stages_fail(struct stages *st, int err)
 	st->failed |= err != 0;
 }
 
-/* Count the time in @gross, and in @net what it is without the cost of tracing, where that is known. */
-static void count_time(struct stages *st, struct hist *gross, struct stages_net *net,
-		       const struct stretch *spent)
+/* Count the time, and what it is without the cost of tracing, where that is known. */
+static void count_time(struct stages *st, struct stage_times *times, const struct stretch *spent)
 {
 	const struct net_time its = stagecost_net(&st->cost, spent);
 
-	stages_fail(st, hist_add(gross, spent->ns));
+	stages_fail(st, hist_add(&times->gross, spent->ns));
 	if (!its.is_known)
 		return;
-	stages_fail(st, hist_add(&net->hist, its.ns));
-	net->error_sum_ns += its.error_ns;
+	stages_fail(st, hist_add(&times->net, its.ns));
+	times->net_error_sum_ns += its.error_ns;
 }
 
 /* What frees a packet is in many traces that have nothing else of a stage. */
@@ -214,7 +213,7 @@ static void conn_send(struct stages *st, const struct call *call, bool is_answer
 		const struct stretch spent =
 			stagecost_stretch(&st->cost, st->track, conn->read_ns, call->begin_ns);
 
-		count_time(st, &st->sums.application, &st->sums.net_application, &spent);
+		count_time(st, &st->sums.application, &spent);
 	}
 	conn->read_ns = 0;
 }
@@ -305,18 +304,18 @@ static void stages_settle(struct stages *st, struct way *way, enum stages_end en
 	for (int i = 0; i < STAGE_CNT; i++) {
 		if (!(known & BIT(i)))
 			continue;
-		count_time(st, &st->sums.stages[i], &st->sums.net_stages[i], &way->spent[i]);
+		count_time(st, &st->sums.stages[i], &way->spent[i]);
 		st->sums.part_cnts[i] += is_part;
 	}
 	for (int i = 0; i < STAGES_BESIDE_CNT; i++) {
 		if (way->beside & BIT(i))
-			stages_fail(st, hist_add(&st->sums.beside[i], way->beside_ns[i]));
+			stages_fail(st, hist_add(&st->sums.beside[i].gross, way->beside_ns[i]));
 	}
 	st->sums.card_off_cnt += way->is_card_off;
 	if ((end == STAGES_READ || end == STAGES_LEFT) && way->has_start) {
 		const struct stretch total = total_of(way);
 
-		count_time(st, &st->sums.total, &st->sums.net_total, &total);
+		count_time(st, &st->sums.total, &total);
 		st->sums.part_cnts[STAGE_CNT] += is_part;
 	}
 }
@@ -984,21 +983,23 @@ void stages_set_cost(struct stages *st, const struct netcost *cost)
 		st->cost.cost = *cost;
 }
 
+static void times_release(struct stage_times *times)
+{
+	hist_release(&times->gross);
+	hist_release(&times->net);
+}
+
 void stages_free(struct stages *st)
 {
 	if (!st)
 		return;
-	for (int i = 0; i < STAGE_CNT; i++) {
-		hist_release(&st->sums.stages[i]);
-		hist_release(&st->sums.net_stages[i].hist);
-	}
-	hist_release(&st->sums.net_total.hist);
-	hist_release(&st->sums.net_application.hist);
-	stagecost_release(&st->cost);
+	for (int i = 0; i < STAGE_CNT; i++)
+		times_release(&st->sums.stages[i]);
 	for (int i = 0; i < STAGES_BESIDE_CNT; i++)
-		hist_release(&st->sums.beside[i]);
-	hist_release(&st->sums.total);
-	hist_release(&st->sums.application);
+		times_release(&st->sums.beside[i]);
+	times_release(&st->sums.total);
+	times_release(&st->sums.application);
+	stagecost_release(&st->cost);
 	calltree_free(st->tree);
 	hash_release(&st->index);
 	hash_release(&st->numbers);

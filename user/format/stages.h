@@ -64,23 +64,21 @@ enum stages_beside {
 	STAGES_BESIDE_CNT,
 };
 
-/* The same times without the cost of tracing, of those packets of which it is known. */
-struct stages_net {
-	struct hist hist;      /* ns */
-	uint64_t error_sum_ns; /* by how much they may be wrong */
+/* The times of a stage, in ns. */
+struct stage_times {
+	struct hist gross;
+	struct hist net; /* without the cost of tracing, of those packets of which it is known */
+	uint64_t net_error_sum_ns; /* by how much these may be wrong */
 };
 
 struct stages_sums {
-	struct hist stages[STAGE_CNT]; /* ns */
-	struct hist total;             /* of packets with known first and last stage */
+	struct stage_times stages[STAGE_CNT];
+	struct stage_times total; /* of packets with known first and last stage */
 	uint64_t
 		part_cnts[STAGE_CNT + 1]; /* of the packets in these, in their order: STAGES_COPY */
-	/* ns from the end of a call that read from a connection to the next one that sends on it */
-	struct hist application;
-	struct stages_net net_stages[STAGE_CNT];
-	struct stages_net net_total;
-	struct stages_net net_application;
-	struct hist beside[STAGES_BESIDE_CNT];
+	/* from the end of a call that read from a connection to the next one that sends on it */
+	struct stage_times application;
+	struct stage_times beside[STAGES_BESIDE_CNT]; /* these have no net times */
 	uint64_t
 		card_off_cnt; /* packets with a card's stamp that is of another clock than the system's */
 	uint64_t begin_cnts[STAGES_BEGIN_CNT];
@@ -134,16 +132,13 @@ const char *stage_name(enum stage stage);
  * stages_times - row @i of the times, from 0 on: card, stamp, each stage, total, departure, application, and what it is
  * called. stages_has_times: whether the row is shown; stages and total always are, others where they counted something.
  */
-const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name);
-
-/* stages_net_times - the net times of row @i; NULL: such rows have none. */
-const struct stages_net *stages_net_times(const struct stages_sums *sums, int i);
+const struct stage_times *stages_times(const struct stages_sums *sums, int i, const char **name);
 
 /* stages_have_net - whether a row has net times. */
 bool stages_have_net(const struct stages_sums *sums);
 
-/* stages_net_error_ns - by how much a net time may be wrong: the mean of the packets'. @net counts one at least. */
-uint64_t stages_net_error_ns(const struct stages_net *net);
+/* stages_net_at - the @percent-th percentile of net times; its error is the mean of the packets'. */
+struct net_time stages_net_at(const struct stage_times *times, double percent);
 
 bool stages_has_times(const struct stages_sums *sums, int i);
 

@@ -41,22 +41,20 @@ static const struct column numbers[] = {
 static struct stage_side side_of(const struct stages_diff *diff, int side, int i)
 {
 	const char *name;
-	const struct hist *h = stages_times(diff->sums[side], i, &name);
-	const struct stages_net *net = stages_net_times(diff->sums[side], i);
-	struct stage_side out = {
+	const struct stage_times *times = stages_times(diff->sums[side], i, &name);
+	const struct net_time net_p50 = stages_net_at(times, 50);
+	const struct hist *h = &times->gross;
+
+	return (struct stage_side){
 		.stage = name,
 		.packet_cnt = h->cnt,
 		.p50_ns = hist_percentile(h, 50),
 		.p90_ns = hist_percentile(h, 90),
 		.p99_ns = hist_percentile(h, 99),
 		.max_ns = h->max,
+		.net_p50_ns = net_p50.ns,
+		.has_net_p50 = net_is_told(&net_p50),
 	};
-
-	if (net && net->hist.cnt) {
-		out.net_p50_ns = hist_percentile(&net->hist, 50);
-		out.has_net_p50 = out.net_p50_ns >= stages_net_error_ns(net);
-	}
-	return out;
 }
 
 static bool has_net(const struct stages_diff *diff)

@@ -49,12 +49,12 @@ const char *stage_name(enum stage stage)
 
 #define FIRST_STAGE 2 /* among the times */
 
-const struct hist *stages_times(const struct stages_sums *sums, int i, const char **name)
+const struct stage_times *stages_times(const struct stages_sums *sums, int i, const char **name)
 {
 	/* in the order of a packet's way */
 	const struct {
 		const char *name;
-		const struct hist *hist;
+		const struct stage_times *times;
 	} others[] = {
 		{ "card", &sums->beside[STAGES_CARD] },
 		{ "stamp", &sums->beside[STAGES_STAMP] },
@@ -70,34 +70,29 @@ const struct hist *stages_times(const struct stages_sums *sums, int i, const cha
 	}
 	i = stage < 0 ? i : i - STAGE_CNT;
 	*name = others[i].name;
-	return others[i].hist;
-}
-
-const struct stages_net *stages_net_times(const struct stages_sums *sums, int i)
-{
-	const int stage = i - FIRST_STAGE;
-
-	if (stage >= 0 && stage < STAGE_CNT)
-		return &sums->net_stages[stage];
-	if (stage == STAGE_CNT)
-		return &sums->net_total;
-	return i == STAGES_TIMES_CNT - 1 ? &sums->net_application : NULL;
+	return others[i].times;
 }
 
 bool stages_have_net(const struct stages_sums *sums)
 {
 	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
-		const struct stages_net *net = stages_net_times(sums, i);
+		const char *name;
 
-		if (net && net->hist.cnt)
+		if (stages_times(sums, i, &name)->net.cnt)
 			return true;
 	}
 	return false;
 }
 
-uint64_t stages_net_error_ns(const struct stages_net *net)
+struct net_time stages_net_at(const struct stage_times *times, double percent)
 {
-	return (net->error_sum_ns + net->hist.cnt - 1) / net->hist.cnt;
+	const uint64_t cnt = times->net.cnt;
+
+	if (!cnt)
+		return (struct net_time){ 0 };
+	return (struct net_time){ .ns = hist_percentile(&times->net, percent),
+				  .error_ns = (times->net_error_sum_ns + cnt - 1) / cnt,
+				  .is_known = true };
 }
 
 bool stages_has_times(const struct stages_sums *sums, int i)
@@ -105,7 +100,7 @@ bool stages_has_times(const struct stages_sums *sums, int i)
 	const char *name;
 
 	return (i >= FIRST_STAGE && i <= FIRST_STAGE + STAGE_CNT) ||
-	       stages_times(sums, i, &name)->cnt;
+	       stages_times(sums, i, &name)->gross.cnt;
 }
 
 /* A row of any of the tables. In the text each has its own; a row of the data has the columns of all. */
@@ -203,10 +198,12 @@ static struct table text_table(const struct stages_sums *sums, struct column *ou
 	return (struct table){ .name = "stages", .schema = 1, .columns = out, .column_cnt = cnt };
 }
 
-/* @net: NULL: such a row has none. */
-static void put_hist(struct tablew *w, const struct table *of, const char *name,
-		     const struct hist *h, const struct stages_net *net, uint64_t part_cnt)
+static void put_times(struct tablew *w, const struct table *of, const char *name,
+		      const struct stage_times *times, uint64_t part_cnt)
 {
+	const struct net_time net_p50 = stages_net_at(times, 50);
+	const struct net_time net_p99 = stages_net_at(times, 99);
+	const struct hist *h = &times->gross;
 	struct stages_row row = { .stage = name,
 				  .packet_cnt = h->cnt,
 				  .part_cnt = part_cnt,
@@ -214,15 +211,13 @@ static void put_hist(struct tablew *w, const struct table *of, const char *name,
 				  .p50_ns = hist_percentile(h, 50),
 				  .p90_ns = hist_percentile(h, 90),
 				  .p99_ns = hist_percentile(h, 99),
-				  .max_ns = h->max };
+				  .max_ns = h->max,
+				  .net_p50_ns = net_p50.ns,
+				  .net_p99_ns = net_p99.ns,
+				  .net_error_ns = net_p50.error_ns,
+				  .has_net_p50 = net_is_told(&net_p50),
+				  .has_net_p99 = net_is_told(&net_p99) };
 
-	if (net && net->hist.cnt) {
-		row.net_p50_ns = hist_percentile(&net->hist, 50);
-		row.net_p99_ns = hist_percentile(&net->hist, 99);
-		row.net_error_ns = stages_net_error_ns(net);
-		row.has_net_p50 = row.net_p50_ns >= row.net_error_ns;
-		row.has_net_p99 = row.net_p99_ns >= row.net_error_ns;
-	}
 	tablew_row(w, of, &row);
 }
 
@@ -307,10 +302,10 @@ int stages_put(const struct stages_sums *sums, struct tablew *w)
 	tablew_head(w, of);
 	for (int i = 0; i < STAGES_TIMES_CNT; i++) {
 		const char *name;
-		const struct hist *h = stages_times(sums, i, &name);
+		const struct stage_times *times = stages_times(sums, i, &name);
 
 		if (stages_has_times(sums, i))
-			put_hist(w, of, name, h, stages_net_times(sums, i), parts_of(sums, i));
+			put_times(w, of, name, times, parts_of(sums, i));
 	}
 	if (of == &text && sums->begin_cnts[STAGES_COPY])
 		strbuf_str(
