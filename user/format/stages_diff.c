@@ -37,6 +37,11 @@ static const struct column numbers[] = {
 
 #define NUMBER_CNT (sizeof(numbers) / sizeof(numbers[0]))
 
+static bool is_net(const struct column *number)
+{
+	return number->needs == offsetof(struct stage_side, has_net_p50);
+}
+
 /* @i: as for stages_times. */
 static struct stage_side side_of(const struct stages_diff *diff, int side, int i)
 {
@@ -104,7 +109,7 @@ static void put_stage(const struct stages_diff *diff, struct tablew *w, int i)
 	for (size_t k = 0; k < NUMBER_CNT; k++)
 		profile_diff_sides(w, &numbers[k], &s[0], &s[1]);
 	for (size_t k = 0; k < NUMBER_CNT; k++) {
-		if (numbers[k].title && (k < NUMBER_CNT - 1 || has_net(diff)))
+		if (numbers[k].title && (!is_net(&numbers[k]) || has_net(diff)))
 			put_pair(w, &numbers[k], s);
 	}
 	tablew_cell(w, &text_column, &s[0]);
