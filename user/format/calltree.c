@@ -903,6 +903,18 @@ void calltree_free(struct calltree *ct)
 	free(ct);
 }
 
+const struct call *calltree_innermost(const struct calltask *task, uint32_t depth,
+				      bool (*is_it)(const struct call *call))
+{
+	while (depth-- > 0) {
+		const struct call *call = &task->calls[depth];
+
+		if (call->sym && is_it(call))
+			return call;
+	}
+	return NULL;
+}
+
 uint64_t calltree_time(const struct calltree *ct, const struct row *row)
 {
 	if (!ct->config.lacks_time && row->time_ns)

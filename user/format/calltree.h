@@ -129,6 +129,10 @@ struct calltask *calltree_task(struct calltree *ct, const struct row *row);
  */
 struct calltask *calltree_task_before_entry(struct calltree *ct, const struct row *row);
 
+/* calltree_innermost - of the @depth outermost open calls, the innermost one of a known function for which @is_it holds; NULL: none. */
+const struct call *calltree_innermost(const struct calltask *task, uint32_t depth,
+				      bool (*is_it)(const struct call *call));
+
 /* calltree_time - the time to show for a row that is not a call; call it after calltree_row. */
 uint64_t calltree_time(const struct calltree *ct, const struct row *row);
 

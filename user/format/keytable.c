@@ -172,18 +172,12 @@ static bool frees_many(const struct callsym *sym)
 }
 
 /*
- * The traced function in whose call something is dropped, which is its place where tracing hides the address. @depth: of the call
- * that drops. Calls that are counted as drops themselves only pass it on.
+ * Whether something is dropped in this call, which is its place where tracing hides the address. Calls that are counted as drops
+ * themselves only pass it on.
  */
-static struct text dropping_func(const struct calltask *task, uint32_t depth)
+static bool is_dropping(const struct call *call)
 {
-	while (depth-- > 0) {
-		const struct call *call = &task->calls[depth];
-
-		if (call->sym && call->user == NO_ENTRY && !stagefunc_frees(call->sym->name))
-			return call->sym->name;
-	}
-	return (struct text){ 0 };
+	return call->user == NO_ENTRY && !stagefunc_frees(call->sym->name);
 }
 
 /* Whether to count a row with these keys. With reasons, only drops count, which the other key says nothing of. */
@@ -220,21 +214,21 @@ static void count_placeless(struct keytable *kt, uint32_t depth)
 		kt->stats.placeless_call_cnt += !depth;
 }
 
-/* Where tracing hides the place, or it only frees what was dropped. */
+/* Where tracing hides the place, or it only frees what was dropped. @depth: of the call that drops. */
 static void find_place(struct keytable *kt, struct rowkey *drop, const struct calltask *task,
 		       uint32_t depth)
 {
 	struct text *place = &drop->parts[1];
-	struct text func;
+	const struct call *call;
 
 	if (place->len && !drop->frees_list)
 		return;
 	/* a list may be freed in the innermost call itself */
 	if (drop->frees_list && kt->row->kind == ROW_POINT)
 		depth = task->call_cnt;
-	func = dropping_func(task, depth);
-	if (func.len)
-		*place = func;
+	call = calltree_innermost(task, depth, is_dropping);
+	if (call && call->sym->name.len)
+		*place = call->sym->name;
 	else if (drop->instead.len)
 		*place = drop->instead;
 	if (!place->len)
@@ -242,7 +236,7 @@ static void find_place(struct keytable *kt, struct rowkey *drop, const struct ca
 }
 
 /*
- * The entry of the current row; NO_ENTRY: it has no key. @depth: as dropping_func. @func: in whose rows it is, unless it is a
+ * The entry of the current row; NO_ENTRY: it has no key. @depth: as find_place. @func: in whose rows it is, unless it is a
  * tracepoint's.
  */
 static uint32_t current_entry(struct keytable *kt, const struct calltask *task, uint32_t depth,

@@ -866,16 +866,15 @@ static const char *lock_words(const struct fields *f)
 	return flags & SPIN || has_bit(names, "SPIN") ? "a spinlock" : "a semaphore";
 }
 
-/* The innermost traced call that does more than free what others drop; NULL: there is none. */
+/* Whether it does more than free what others drop. */
+static bool is_dropping(const struct call *call)
+{
+	return call->sym->name.len && !stagefunc_passes_drop(call->sym->name);
+}
+
 static const struct call *dropping_call(const struct calltask *task)
 {
-	for (uint32_t depth = task->call_cnt; depth-- > 0;) {
-		const struct callsym *sym = task->calls[depth].sym;
-
-		if (sym && sym->name.len && !stagefunc_passes_drop(sym->name))
-			return &task->calls[depth];
-	}
-	return NULL;
+	return calltree_innermost(task, task->call_cnt, is_dropping);
 }
 
 static uint32_t dropping_func(struct slowcalls *sc, const struct calltask *task)
