@@ -285,6 +285,10 @@ TEST(tables_alone_are_shown_where_nothing_else_is_wanted)
 	proto = proto_table_get(types, 0);
 	CHECK(proto->arg_cnt == 1 && text_equal(proto->args[0].name, text_from("nf_table")));
 	CHECK(!shown_word_cnt(wanted, 1) && !shown_word_cnt(wanted, 2));
+	for (uint32_t i = 1; i < 3; i++)
+		CHECK(!shown_resolve(wanted, types, fake.kb, kbtf_next(fake.kb, names[i], NULL),
+				     i - 1));
+	CHECK(strstr(shown_unfound(wanted)->why, "none of the functions tells a table of rules"));
 	wanted->only_tables = false;
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK(!shown_resolve(wanted, types, fake.kb, kbtf_next(fake.kb, names[i], NULL),

@@ -25,6 +25,10 @@ static const struct {
 	[SHOWN_STAMPS] = { "stamps", "'stamps': none of the functions has a packet" },
 };
 
+/* The same where nothing else is wanted of rules. */
+static const char no_tables[] =
+	"'rules': none of the functions tells a table of rules: nft_do_chain and ipt_do_table do, if the module that has them is loaded and its types are known";
+
 _Static_assert(SHOWN_MEMBER_MAX * 2 == NFG_SHOWN_WORDS, "a text or an address takes two words");
 
 /* ---- the list ---- */
@@ -214,7 +218,8 @@ const struct shown_name *shown_unfound(const struct shown *shown)
 	for (int i = 0; i < SHOWN_WORD_CNT; i++) {
 		if (!shown->has_facts[i] || shown->finds_facts[i])
 			continue;
-		snprintf(word.why, sizeof(word.why), "%s", words[i].why);
+		snprintf(word.why, sizeof(word.why), "%s",
+			 shown->only_tables && i == SHOWN_RULES ? no_tables : words[i].why);
 		return &word;
 	}
 	return NULL;
