@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "format/spikes.h"
 
 /* Calls, slow ones last. */
 struct ranks {
 	const struct slowcall **calls; /* by duration, then in their order */
 	size_t cnt;
 	size_t other_cnt; /* of calls that are not slow: the first ones */
+	size_t slow_at;   /* those before it are not slow in any case */
+	bool has_gap;     /* it is the shortest spike (spikes.h) */
 };
 
 static int rank_cmp(const void *a, const void *b)
@@ -124,40 +127,42 @@ static void ranks_keep_apart(struct ranks *ranks, int64_t usual_ns)
 }
 
 /*
- * Where a part of the calls may be slow, but those beyond it, down to the one at @slow_at, took about as long, they are slow,
+ * Where a part of the calls may be slow, but those beyond it, down to the one at slow_at, took about as long, they are slow,
  * too. If more than a few are in between, which took less than half as long, the calls are not of two kinds.
  */
-static void ranks_reach_gap(struct ranks *ranks, int64_t usual_ns, size_t slow_at)
+static void ranks_reach_gap(struct ranks *ranks, int64_t usual_ns)
 {
 	const int64_t kept_cnt = (int64_t)(ranks->cnt - ranks->other_cnt);
 	const int64_t least_ns = ranks_sum(ranks, usual_ns) / kept_cnt / 2;
 	size_t at = ranks->other_cnt;
 
-	while (at > slow_at && ranks->calls[at - 1]->duration_ns - usual_ns >= least_ns)
+	while (at > ranks->slow_at && ranks->calls[at - 1]->duration_ns - usual_ns >= least_ns)
 		at--;
-	if (at - slow_at <= (ranks->cnt - at) / CAUSES_BETWEEN)
+	if (at - ranks->slow_at <= (ranks->cnt - at) / CAUSES_BETWEEN)
 		ranks->other_cnt = at;
 }
 
 /*
- * Of the calls from the one at @slow_at on, at most @most of which are slow, leave those that are. Return: whether more are not
+ * Of the calls from the one at slow_at on, at most @most of which are slow, leave those that are. Return: whether more are not
  * slow only because of @most.
  */
-static bool ranks_choose(struct ranks *ranks, int64_t usual_ns, size_t slow_at, size_t most)
+static bool ranks_choose(struct ranks *ranks, int64_t usual_ns, size_t most)
 {
-	ranks->other_cnt = ranks->cnt - slow_at < most ? slow_at : ranks->cnt - most;
-	if (!ranks_leave_tail(ranks, usual_ns))
+	ranks->other_cnt = ranks->cnt - ranks->slow_at < most ? ranks->slow_at : ranks->cnt - most;
+	if (!ranks_leave_tail(ranks, usual_ns) && !ranks->has_gap)
 		ranks_keep_worst(ranks, usual_ns);
 	ranks_keep_apart(ranks, usual_ns);
 	if (ranks->cnt - ranks->other_cnt != most)
 		return false;
-	ranks_reach_gap(ranks, usual_ns, slow_at);
-	return ranks->cnt - ranks->other_cnt == most;
+	ranks_reach_gap(ranks, usual_ns);
+	return ranks->cnt - ranks->other_cnt == most && !ranks->has_gap;
 }
 
 /* Whether a gap is below the call at @at. */
 static bool has_gap_below(const struct ranks *ranks, size_t at)
 {
+	if (ranks->has_gap && at == ranks->slow_at)
+		return true;
 	return at &&
 	       ranks->calls[at]->duration_ns >= CAUSES_WIDE * ranks->calls[at - 1]->duration_ns;
 }
@@ -203,19 +208,21 @@ static bool is_group(const struct ranks *ranks, size_t begin, size_t end, int64_
 
 /* Find groups of shorter calls below the ones in @ranges: what were slow without these. */
 static void ranges_add_shorter(struct ranges *ranges, const struct ranks *ranks, int64_t usual_ns,
-			       size_t slow_at, size_t most)
+			       size_t most)
 {
+	const size_t slow_at = ranks->slow_at;
 	const int64_t all_ns = calls_excess(ranks->calls + slow_at, ranks->cnt - slow_at, usual_ns);
 
 	while (ranges->cnt < ranges->max) {
-		struct ranks below = { .calls = ranks->calls,
-				       .cnt = ranges->begins[ranges->cnt - 1] };
-		const size_t taken_cnt = ranks->cnt - below.cnt;
+		struct ranks below = *ranks;
+		size_t taken_cnt;
 		int64_t below_ns;
 
+		below.cnt = ranges->begins[ranges->cnt - 1];
+		taken_cnt = ranks->cnt - below.cnt;
 		if (below.cnt == slow_at || !has_gap_below(ranks, below.cnt))
 			return;
-		ranks_choose(&below, usual_ns, slow_at, taken_cnt < most ? most - taken_cnt : 1);
+		ranks_choose(&below, usual_ns, taken_cnt < most ? most - taken_cnt : 1);
 		below_ns = calls_excess(ranks->calls + slow_at, below.cnt - slow_at, usual_ns);
 		if (!(has_gap_below(ranks, below.other_cnt) || is_far_below(ranks, below.cnt)) ||
 		    ranks_sum(&below, usual_ns) < below_ns / 2 ||
@@ -453,30 +460,49 @@ static void group_add(struct slowgroups *groups, struct slowgroup group)
 	groups->items[at] = group;
 }
 
+/*
+ * Which of all calls may be slow; if they are not said to be: where the tail of usual calls ends, without a limit of their number, if
+ * it does. Return: at most how many.
+ */
+static size_t ranks_begin(struct ranks *ranks, int64_t median_ns, const struct slowness *what,
+			  size_t *slow_at)
+{
+	const size_t cnt = ranks->cnt;
+	size_t at = cnt;
+
+	while (at && is_slow(ranks->calls[at - 1]->duration_ns, median_ns, what->slower_ns))
+		at--;
+	*slow_at = ranks->slow_at = ranks->other_cnt = at;
+	if (what->slower_ns)
+		return cnt;
+	at = spikes_begin(ranks->calls, cnt, at, median_ns);
+	if (at == cnt)
+		return cnt < CAUSES_PART ? 1 : cnt / CAUSES_PART;
+	ranks->slow_at = at;
+	ranks->has_gap = true;
+	return cnt - at;
+}
+
 /* @ranks: all calls but those of stills, of which there are @still_cnt. Return: 0 or -ENOMEM. */
 static int groups_make(struct slowgroups *out, const struct slowcalls *sc, struct ranks *ranks,
 		       size_t still_cnt, const struct slowness *what)
 {
 	const size_t cnt = ranks->cnt;
-	const size_t most = what->slower_ns ? cnt : cnt < CAUSES_PART ? 1 : cnt / CAUSES_PART;
 	const int64_t median_ns = calls_median(ranks->calls, cnt);
 	struct ranges ranges = { .max = SLOW_GROUPS_MAX - (still_cnt > 0) };
-	size_t slow_at = cnt;
+	size_t slow_at;
+	const size_t most = ranks_begin(ranks, median_ns, what, &slow_at);
 	int err = 0;
 
-	while (slow_at &&
-	       is_slow(ranks->calls[slow_at - 1]->duration_ns, median_ns, what->slower_ns))
-		slow_at--;
-	ranks->other_cnt = slow_at;
 	if (!what->slower_ns && slow_at < cnt)
-		out->is_cut = ranks_choose(ranks, median_ns, slow_at, most);
+		out->is_cut = ranks_choose(ranks, median_ns, most);
 	if (slow_at < cnt) {
 		ranges.begins[0] = ranks->other_cnt;
 		ranges.ends[0] = cnt;
 		ranges.cnt = 1;
 	}
 	if (!what->slower_ns && ranges.cnt)
-		ranges_add_shorter(&ranges, ranks, median_ns, slow_at, most);
+		ranges_add_shorter(&ranges, ranks, median_ns, most);
 	out->other_cnt = ranges.cnt ? ranges.begins[ranges.cnt - 1] : cnt;
 	out->beyond_cnt = out->other_cnt - slow_at;
 	out->usual_ns = calls_median(ranks->calls, out->other_cnt);

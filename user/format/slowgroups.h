@@ -11,15 +11,16 @@
 /*
  * Which calls of a start function are slow, in groups of their own kind.
  *
- * A call is slow if it took at least slower_ns or, without that, more than four times the median of all calls and more
- * than 20 us above it; then at most the slowest tenth of the calls, at least one, and of these the slowest ones, up
- * to CAUSES_WORST of a hundred of what all of them took longer than the median and what took about as long, and without those
- * that took less than a CAUSES_GAPth longer than the slower ones in the mean. Calls beyond the tenth that took about as long are
- * slow, too, if at most a CAUSES_BETWEENth of as many are between these and the usual ones. If some of these are CAUSES_APART times longer than each of the
- * others, and have half of what all are longer, only they are slow; so it is with those above the widest gap between neighbours, of CAUSES_WIDE times or more,
- * that have CAUSES_MOST of a hundred of it.
+ * A call may be slow if it took at least slower_ns or, without that, more than four times the median of all calls and
+ * more than 20 us above it. Then, where the tail of usual calls ends (spikes.h), all calls above it may be slow; where it does not, the slowest
+ * tenth of all, at least one, and of these the slowest ones, up to CAUSES_WORST of a hundred of what all of them took longer
+ * than the median and what took about as long, and without those that took less than a CAUSES_GAPth longer than the slower
+ * ones in the mean; calls beyond the tenth that took about as long, too, if at most a CAUSES_BETWEENth of as many are
+ * between these and the usual ones. If some of these are CAUSES_APART times longer than each of the others, and have half of
+ * what all are longer, only they are slow; so it is with those above the widest gap between neighbours, of CAUSES_WIDE times
+ * or more, that have CAUSES_MOST of a hundred of it.
  *
- * If a gap of CAUSES_WIDE is below these, the calls below it that took over four times the median, too, are a group of their own if
+ * If a gap of CAUSES_WIDE is below these, the calls below it that may be slow are a group of their own if
  * the same rule finds such a gap below them, or the gap above is of CAUSES_APART, and half of what is longer above their end, and they have a CAUSES_SHAREth of all that is longer, or are more calls than those above them, and each longer by a
  * CAUSES_HUNDREDTH of what those are. A group is parted where neighbours are CAUSES_WIDE times apart, if most calls on both sides
  * have another largest part; where they only run in other functions, or a side has one or two calls, CAUSES_APART times. Calls in
