@@ -150,6 +150,20 @@ TEST(a_tail_that_reaches_the_spikes)
 	check_spikes(&usual, &(struct spikes){ 12, 40000 }, 1, 80);
 }
 
+/* Calls of up to 100 ms that other tasks delay have most of the time, and one was longer by chance. */
+TEST(one_call_does_not_hide_others)
+{
+	const struct usual usual = {
+		.cnt = 293, .base_us = 1200, .more_us = 6000, .disturbed = 0.2, .tail_us = 18000
+	};
+
+	for (int i = 0; i < 40; i++) {
+		put_calls(&usual, &(struct spikes){ 1, 335000 }, 1);
+		find(0);
+		CHECK(groups.slow_cnt >= 5);
+	}
+}
+
 /* Without spikes there is no gap, so up to a tenth is slow. */
 TEST(a_tail_alone_is_not_taken_for_spikes)
 {

@@ -48,12 +48,31 @@ static bool gap_find(struct gap *out, const struct slowcall *const *calls, size_
 	return true;
 }
 
+/* What the calls from the one at @at on are longer than the median. */
+static double excess_from(const struct slowcall *const *calls, size_t cnt, size_t at,
+			  int64_t median_ns)
+{
+	double ns = 0;
+
+	for (size_t i = at; i < cnt; i++)
+		ns += (double)(calls[i]->duration_ns - median_ns);
+	return ns;
+}
+
+/* Whether @above_ns of @all_ns is enough for @cnt spikes: one or two of them do not hide the others. */
+static bool has_share(double above_ns, double all_ns, size_t cnt)
+{
+	return above_ns >= all_ns * (cnt < SPIKES_FEW ? SPIKES_FEW_SHARE : SPIKES_SHARE);
+}
+
 size_t spikes_begin(const struct slowcall *const *calls, size_t cnt, size_t slow_at,
 		    int64_t median_ns)
 {
 	const int64_t begin_ns = 2 * median_ns;
 	struct tail tail = { SPIKES_PRIOR, SPIKES_PRIOR * (double)(median_ns + !median_ns) };
 	struct gap best = { .at = cnt, .clear = SPIKES_LIKELY * LN_10 };
+	const double all_ns = excess_from(calls, cnt, slow_at, median_ns);
+	double above_ns = all_ns;
 	size_t i = slow_at;
 
 	while (i && calls[i - 1]->duration_ns > begin_ns)
@@ -62,7 +81,8 @@ size_t spikes_begin(const struct slowcall *const *calls, size_t cnt, size_t slow
 		const bool is_clear = best.clear > SPIKES_CLEAR * LN_10;
 		struct gap gap;
 
-		if (i >= slow_at && gap_find(&gap, calls, cnt, i, &tail)) {
+		if (i >= slow_at && has_share(above_ns, all_ns, cnt - i) &&
+		    gap_find(&gap, calls, cnt, i, &tail)) {
 			const bool is_stray =
 				i - best.at <=
 				(cnt - i) / (best.is_wide ? 2 * SPIKES_STRAY : SPIKES_STRAY);
@@ -71,6 +91,8 @@ size_t spikes_begin(const struct slowcall *const *calls, size_t cnt, size_t slow
 					   : (!is_clear || is_stray) && gap.ns > best.ns)
 				best = gap;
 		}
+		if (i >= slow_at)
+			above_ns -= (double)(calls[i]->duration_ns - median_ns);
 		tail.cnt++;
 		tail.sum_ns += (double)(calls[i]->duration_ns - begin_ns);
 	}

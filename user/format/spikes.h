@@ -16,6 +16,9 @@
  * is none, the clearest one of those with a probability below 10^-SPIKES_LIKELY. SPIKES_PRIOR calls that are as much longer as the median are added
  * to the tail: usual calls that differ little have hardly one.
  *
+ * The calls above the gap have at least SPIKES_SHARE of what all calls that may be spikes are longer; fewer than SPIKES_FEW
+ * of them SPIKES_FEW_SHARE: one that was disturbed by chance does not hide others that are slow.
+ *
  * Pure: no clock, no I/O. Time: linear.
  */
 #define SPIKES_RATIO_NUM 13
@@ -24,6 +27,9 @@
 #define SPIKES_LIKELY    4
 #define SPIKES_PRIOR     4
 #define SPIKES_STRAY     4
+#define SPIKES_SHARE     0.1
+#define SPIKES_FEW       3
+#define SPIKES_FEW_SHARE 0.65
 
 /*
  * spikes_begin - @calls: by duration; those from the one at @slow_at on may be spikes. @median_ns: of all. A few calls at the
