@@ -35,6 +35,14 @@ static __always_inline __u32 point_flags(struct nfg_cpu *cpu, __u32 task, __u32 
 	return look_at_point(cpu, frame, ctx);
 }
 
+/* The CPU's gate is closed. Return: the gate that counts for a tracepoint that start functions do not bind; 0: for others. */
+static __always_inline __u32 free_point_gate(const struct nfg_cpu *cpu)
+{
+	if (!cfg.free_point || patched_func_id() != cfg.free_point - 1)
+		return 0;
+	return cpu->start_gate;
+}
+
 static __always_inline __u64 point_value_cnt(void)
 {
 	__u64 cnt;
@@ -164,6 +172,8 @@ static __always_inline int record_point(__u64 bytes, __u32 task, __u32 frame, vo
 		ARCH_KEEP_FRAME(ctx);                                                              \
 		bytes = this_cpu_bytes_with(&ctx, &spill);                                         \
 		task = cpu_at(bytes)->gate;                                                        \
+		if (!(task & NFG_GATE_OPEN))                                                       \
+			task = free_point_gate(cpu_at(bytes));                                     \
 		if (!(task & NFG_GATE_OPEN))                                                       \
 			return 0;                                                                  \
 		ARCH_FRAME(frame);                                                                 \

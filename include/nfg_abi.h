@@ -617,6 +617,8 @@ struct nfg_cfg {
 	 */
 	__u32 drops;
 	__u32 checks_owners; /* 1: owner_found is attached; without it no packet may be refused because of its socket */
+	__u32 free_point; /* index, plus one, of the tracepoint that by_starts does not bind: it is recorded outside start functions, too; 0: none */
+	__u32 unused;
 	/*
 	 * If BTF lacks the preemption counter (5.10): address of __per_cpu_offset[], and the counter's offset in a
 	 * CPU's area; 0: not needed
@@ -656,6 +658,6 @@ _Static_assert(sizeof(struct nfg_gaps) == 4096, "a page");
 _Static_assert(sizeof(struct nfg_task_rec) == 32, "nfg_task_rec is ABI");
 _Static_assert(sizeof(struct nfg_task_seen) == 56, "nfg_task_seen is ABI");
 _Static_assert(sizeof(struct nfg_ksymrec) == 16, "nfg_ksymrec is ABI");
-_Static_assert(sizeof(struct nfg_cfg) == 104 + NFG_PAST_END_CNT * 4, "nfg_cfg is ABI");
+_Static_assert(sizeof(struct nfg_cfg) == 112 + NFG_PAST_END_CNT * 4, "nfg_cfg is ABI");
 
 #endif

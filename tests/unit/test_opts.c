@@ -357,17 +357,22 @@ TEST(what_waits_for_drops_has_their_reasons)
 	CHECK(!lacks("'drops > 100/s'"));
 	CHECK(opts.events.cnt == 1 && !strcmp(opts.events.items[0], "skb:kfree_skb"));
 	CHECK(!opts.starts_of_when && !opts.has_sleep && !opts.graph_funcs.cnt);
-	CHECK(lacks_places(&opts));
+	CHECK(opts.drops_by_point && !lacks_places(&opts));
 	CHECK(!lacks("'drops > 100/s' -e net:netif_rx"));
 	CHECK(opts.events.cnt == 2);
 	CHECK(!lacks("'drops > 100/s' --graph-opts args,retaddr,packet"));
 	CHECK(!opts.events.cnt && !lacks_places(&opts));
-	CHECK(!lacks("'drops > 100/s || f > 1s' --graph-opts retaddr") && lacks_places(&opts));
+	CHECK(!lacks("'drops > 100/s || f > 1s' --graph-opts retaddr") && !lacks_places(&opts));
 	EACH_PART(words, "-e skb:kfree_skb; -e skb:*; -e kfree_skb") { /* as -e takes it */
 		char line[64];
 
 		snprintf(line, sizeof(line), "'drops > 100/s' %s", words);
 		CHECK(!lacks(line) && opts.events.cnt == 1);
+	}
+	/* tracing the function that drops hides where it is called */
+	EACH_PART(words, "'drops > 9/s' -T +f; 'drops > 9/s' -G f; 'drops > 9/s || kfree_* > 9/s'; "
+			 "'drops > 9/s || f > 1s || sk_skb_reason_drop > 9/s'") {
+		CHECK(!lacks(words) && lacks_places(&opts) && !opts.drops_by_point);
 	}
 	CHECK(!lacks("'__sys_connect > 1s' -T x") && !opts.events.cnt);
 	CHECK(!lacks_places(&opts));
@@ -398,7 +403,10 @@ TEST(a_recorder_of_long_calls_records_what_explain_needs)
 	CHECK(opts.graph_funcs.cnt == 2 && !strcmp(opts.graph_funcs.items[1], "f"));
 	CHECK(explainopts_starts_at(&opts, "sk_skb_reason_drop"));
 	CHECK(explainopts_starts_at(&opts, "kfree_skb") && !explainopts_starts_at(&opts, "ip_rcv"));
-	CHECK(opts.events.cnt == 1);
+	CHECK(opts.events.cnt == 1 && !opts.drops_by_point);
+	/* without the values of calls their tracepoint says more */
+	CHECK(recorder_explains("'f > 1s || drops > 9/s'") && opts.drops_by_point);
+	CHECK(!explainopts_starts_at(&opts, "sk_skb_reason_drop") && opts.events.cnt == 1);
 	CHECK(recorder_explains("'f > 1s' --callee-depth 2") && opts.callee_depth == 2);
 	CHECK(!opts.explains_alone);
 	CHECK(recorder_explains("'f > 1s' --graph-opts sleep,args -N 'tcp_*'"));

@@ -370,6 +370,21 @@ TEST(notrace_wins)
 	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: left out by -N\n"));
 }
 
+TEST(what_the_caller_leaves_out_is_not_traced)
+{
+	static const char *const names[] = { "no_such", "tcp_sendmsg" };
+
+	small_kernel();
+	with_text();
+	root("tcp_sendmsg");
+	w.rules.untraced = names;
+	w.rules.untraced_cnt = CNT_OF(names);
+	w.rules.untraced_why = "hides the rest";
+	CHECK(!run());
+	CHECK(!strstr(chosen(), "tcp_sendmsg "));
+	CHECK(strstr(w.verdicts.ptr, "tcp_sendmsg: hides the rest\n"));
+}
+
 TEST(every_candidate_has_a_reason)
 {
 	small_kernel();

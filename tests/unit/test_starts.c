@@ -222,6 +222,14 @@ TEST(tracepoints_are_shown_below_start_functions)
 		  "o{ point2 p{ point3 }p }o");
 }
 
+TEST(a_tracepoint_may_be_shown_outside_start_functions)
+{
+	start(true, 0);
+	starts_let_point(st, 1);
+	CHECK_STR(shown("point0 point1 p{ point1 o{ point2 } } point4"),
+		  "point1 point1 o{ point2 }o");
+}
+
 TEST(tracepoints_below_a_closed_function_are_not_shown)
 {
 	start(false, 0);

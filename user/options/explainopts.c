@@ -1,6 +1,9 @@
 #include "options/explainopts.h"
 
+#include <string.h>
+
 #include "base/parse.h"
+#include "base/vec.h"
 #include "options/graphopts.h"
 #include "options/opttab.h"
 #include "trace/trigger.h"
@@ -72,7 +75,7 @@ static bool waits_for_starts(const struct opts *opts)
 
 bool explainopts_starts_at(const struct opts *opts, const char *func)
 {
-	if (!opts->starts_of_when || !trigger_drops_in(func))
+	if (!opts->starts_of_when || opts->drops_by_point || !trigger_drops_in(func))
 		return false;
 	for (uint32_t i = 0; i < opts->when->cnt; i++) {
 		if (opts->when->conds[i].what == TRIGGER_DROPS)
@@ -100,13 +103,48 @@ static const char *add_starts(struct opts *opts)
 	return why ? why : explainopts_settle(opts);
 }
 
+bool explainopts_is_drops_point(const char *system, const char *name)
+{
+	const size_t len = strlen(system);
+
+	return !strncmp(DROPS_POINT, system, len) && DROPS_POINT[len] == ':' &&
+	       !strcmp(DROPS_POINT + len + 1, name);
+}
+
+/* Functions that tell the tracepoint of drops where they return to as the place of a drop. Tracing them hides it. */
+static const char *const droppers[] = { "sk_skb_reason_drop", "kfree_skb_reason",
+					"kfree_skb_list_reason", "kfree_skb" };
+
+const char *const *explainopts_droppers(size_t *cnt)
+{
+	*cnt = ARRAY_SIZE(droppers);
+	return droppers;
+}
+
+/* Whether a condition is of calls of a function that drops. */
+static bool waits_for_droppers(const struct opts *opts)
+{
+	for (uint32_t i = 0; i < opts->when->cnt; i++) {
+		const struct trigger_cond *cond = &opts->when->conds[i];
+
+		for (size_t k = 0; cond->what == TRIGGER_FUNCS && k < ARRAY_SIZE(droppers); k++) {
+			if (glob_match(cond->pattern, droppers[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
 const char *explainopts_settle_recorder(struct opts *opts)
 {
+	const bool is_free = !chooses_calls(opts);
+	const bool takes_point = lacks_reasons(opts) && takes_drops(opts);
 	const char *why = NULL;
 
-	if (!chooses_calls(opts) && waits_for_starts(opts))
+	if (is_free && waits_for_starts(opts))
 		why = add_starts(opts);
-	if (!why && lacks_reasons(opts) && takes_drops(opts))
-		why = str_list_add(&opts->events, DROPS_POINT);
-	return why;
+	if (why || !takes_point)
+		return why;
+	opts->drops_by_point = is_free && !waits_for_droppers(opts);
+	return lacks_reasons(opts) ? str_list_add(&opts->events, DROPS_POINT) : NULL;
 }

@@ -23,6 +23,15 @@ const char *explainopts_settle_recorder(struct opts *opts);
 /* explainopts_starts_at - whether the recorder starts at this function beside those of -G: it drops, and --when waits for drops. */
 bool explainopts_starts_at(const struct opts *opts, const char *func);
 
+/* explainopts_is_drops_point - whether it is the tracepoint that all drops hit. */
+bool explainopts_is_drops_point(const char *system, const char *name);
+
+/*
+ * explainopts_droppers - the functions that a recorder with opts.drops_by_point does not trace: the tracepoint of drops has where they
+ * return to as the place of a drop, which tracing hides. Return: *@cnt names.
+ */
+const char *const *explainopts_droppers(size_t *cnt);
+
 /* explainopts_waited - the first function of which --when waits for a long call; NULL: none, or only patterns. */
 const char *explainopts_waited(const struct opts *opts);
 

@@ -592,7 +592,8 @@ static bool waits_for_drops(const struct opts *opts)
 bool lacks_places(const struct opts *opts)
 {
 	/* the function's call has both; with one of them its row is of no drop, or at no place */
-	return waits_for_drops(opts) && ~wants_values(opts) & (NFG_WANT_ARGS | NFG_WANT_CALLER);
+	return waits_for_drops(opts) && !opts->drops_by_point &&
+	       ~wants_values(opts) & (NFG_WANT_ARGS | NFG_WANT_CALLER);
 }
 
 bool lacks_reasons(const struct opts *opts)

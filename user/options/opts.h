@@ -87,6 +87,7 @@ struct opts {
 	bool has_by;         /* --by was given */
 	struct rowkeys keys; /* profile --by: what the rows are of */
 	bool starts_of_when; /* the start functions are those of --when */
+	bool drops_by_point; /* drops are recorded by their tracepoint alone, wherever they are (explainopts.h) */
 	bool explains_alone; /* explain, or a recorder for it: the functions are of its choice */
 	bool explain_tree;   /* --tree */
 	uint64_t explain_slower_ns; /* explain: what is slow; 0: by the rule of format/causes.h */

@@ -646,6 +646,19 @@ static int pass_notrace(struct selection *sel)
 	return 0;
 }
 
+static int pass_untraced(struct selection *sel)
+{
+	const struct select_rules *rules = sel->rules;
+
+	for (struct candidate *cand = NULL; (cand = next_open(sel, cand));) {
+		for (size_t i = 0; i < rules->untraced_cnt && !cand->reason; i++) {
+			if (!cand->func.module && !strcmp(cand->func.name, rules->untraced[i]))
+				cand->reason = rules->untraced_why;
+		}
+	}
+	return 0;
+}
+
 static enum deny_for kprobe_for(const struct selection *sel, const struct candidate *cand)
 {
 	return sel->rules->all_by_kprobe && cand->is_named ? DENY_KPROBE_ALL : DENY_KPROBE;
@@ -1097,6 +1110,7 @@ int select_funcs(struct functab *out, const struct select_rules *rules, const st
 		pass_rank,      /* sorts them: a limit leaves out the last ones */
 		pass_sites,     /* reads where the kernel can attach */
 		pass_notrace,   /* functions that -N names, which overrides all other rules */
+		pass_untraced,  /* those that the caller leaves out */
 		pass_program,   /* chooses a trampoline or a kprobe for each */
 		pass_denied,    /* functions that must never be attached */
 		pass_obstacles, /* functions that the kernel cannot attach to ... */

@@ -29,7 +29,10 @@ struct select_rules {
 	size_t trace_cnt;
 	const char *const *notrace; /* overrides all other rules */
 	size_t notrace_cnt;
-	bool checks_notrace; /* check names in @notrace as those in @nograph */
+	bool checks_notrace;         /* check names in @notrace as those in @nograph */
+	const char *const *untraced; /* names of functions that override all other rules, too */
+	size_t untraced_cnt;
+	const char *untraced_why; /* static */
 	const char *const
 		*nograph; /* also rules; a name that this kernel does not have is refused */
 	size_t nograph_cnt;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/verdict.h"
 #include "kernel/probe.h"
+#include "options/explainopts.h"
 #include "options/opts.h"
 #include "options/opttab.h"
 #include "options/refuse.h"
@@ -141,6 +142,15 @@ static enum reach_width width(const struct opts *opts, bool takes_extras)
 	return takes_extras ? REACH_NET : REACH_PACKETS;
 }
 
+/* A function that --when watches, as a rule for -T; NULL: none. Drops need none where their tracepoint is recorded. */
+static const char *when_rule(const struct opts *opts, const struct facts *facts,
+			     const struct trigger_cond *cond)
+{
+	if (cond->what == TRIGGER_DROPS && opts->drops_by_point)
+		return NULL;
+	return trigger_wants(cond, ksyms_has, facts->ksyms);
+}
+
 /* The rules of -T, and the functions that --when watches. */
 static const char **trace_rules(const struct opts *opts, const struct facts *facts, size_t *cnt)
 {
@@ -151,7 +161,7 @@ static const char **trace_rules(const struct opts *opts, const struct facts *fac
 	for (size_t i = 0; rules && i < opts->trace_funcs.cnt; i++)
 		rules[(*cnt)++] = opts->trace_funcs.items[i];
 	for (size_t i = 0; rules && i < when_cnt; i++) {
-		const char *rule = trigger_wants(&opts->when->conds[i], ksyms_has, facts->ksyms);
+		const char *rule = when_rule(opts, facts, &opts->when->conds[i]);
 
 		if (rule)
 			rules[(*cnt)++] = rule;
@@ -170,9 +180,8 @@ static const char **start_rules(const struct opts *opts, const struct facts *fac
 		rules[(*cnt)++] = opts->graph_funcs.items[i];
 	for (size_t i = 0; rules && i < when_cnt; i++) {
 		const struct trigger_cond *cond = &opts->when->conds[i];
-		const char *rule = cond->what == TRIGGER_DROPS
-					   ? trigger_wants(cond, ksyms_has, facts->ksyms)
-					   : NULL;
+		const char *rule =
+			cond->what == TRIGGER_DROPS ? when_rule(opts, facts, cond) : NULL;
 
 		if (rule)
 			rules[(*cnt)++] = rule + 1; /* without its + */
@@ -222,6 +231,8 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 	const struct preset **presets = calloc(opts->presets.cnt + 1, sizeof(*presets));
 	size_t trace_cnt;
 	size_t start_cnt;
+	size_t dropper_cnt;
+	const char *const *droppers = explainopts_droppers(&dropper_cnt);
 	const char **trace = trace_rules(opts, facts, &trace_cnt);
 	const char **starts = start_rules(opts, facts, &start_cnt);
 	const struct attach_want want = plan_attach_want(opts, facts, NULL);
@@ -233,6 +244,9 @@ int plan_rules(struct select_rules *rules, const struct opts *opts, const struct
 		.notrace = opts->notrace_funcs.items,
 		.notrace_cnt = opts->notrace_funcs.cnt,
 		.checks_notrace = opts_is_given(opts, "notrace-funcs"),
+		.untraced = droppers,
+		.untraced_cnt = opts->drops_by_point ? dropper_cnt : 0,
+		.untraced_why = "hides the places of drops, which skb:kfree_skb tells",
 		.nograph = opts->nograph_funcs.items,
 		.nograph_cnt = opts->nograph_funcs.cnt,
 		.starts = starts,

@@ -23,6 +23,7 @@
 #include "kernel/probe.h"
 #include "kernel/release.h"
 #include "kernel/sleep.h"
+#include "options/explainopts.h"
 #include "options/graphopts.h"
 #include "options/opts.h"
 #include "options/refuse.h"
@@ -428,10 +429,28 @@ static int make_comms(struct session *ses)
 	return comms_new(&ses->comms, &source);
 }
 
+/* Index, plus one, of the tracepoint of drops, where they are recorded outside start functions, too; 0: they are not. */
+static uint32_t free_point_of(const struct session *ses)
+{
+	const struct tracepoint_list *list = &ses->tracepoints;
+
+	for (size_t i = 0; ses->opts->starts_of_when && ses->opts->drops_by_point && i < list->cnt;
+	     i++) {
+		if (explainopts_is_drops_point(list->items[i].system, list->items[i].name))
+			return (uint32_t)i + 1;
+	}
+	return 0;
+}
+
 static int make_gate(struct session *ses)
 {
-	return start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab,
-			       &ses->made.cost);
+	const uint32_t free_point = free_point_of(ses);
+	int err = start_setup_new(&ses->starts, &ses->start_kinds, ses->opts, &ses->functab,
+				  &ses->made.cost);
+
+	if (!err && ses->starts && free_point)
+		starts_let_point(ses->starts, free_point - 1);
+	return err;
 }
 
 static int gate_feed(void *ctx, const struct event *events, size_t cnt, const struct event **out,
@@ -640,6 +659,7 @@ static struct nfg_cfg cfg_of(const struct session *ses)
 		.skip_hardirq = !opts->irqs,
 		.by_cpu = opts->has_cpus,
 		.drops = drops_of(ses),
+		.free_point = free_point_of(ses),
 	};
 
 	start_setup_configure(opts, &cfg);

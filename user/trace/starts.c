@@ -29,6 +29,7 @@ struct task {
 
 struct starts {
 	struct starts_config config;
+	uint32_t free_point; /* index, plus one, of a tracepoint that passes everywhere; 0: none */
 	struct task *tasks;
 	size_t task_cnt;
 	size_t task_cap;
@@ -51,6 +52,11 @@ int starts_new(struct starts **out, const struct starts_config *config)
 	st->forget_cnt = FORGET_CNT;
 	*out = st;
 	return 0;
+}
+
+void starts_let_point(struct starts *st, uint32_t point)
+{
+	st->free_point = point + 1;
 }
 
 static void task_release(struct task *task)
@@ -281,8 +287,8 @@ static int on_exit_event(struct starts *st, struct task *task, const struct even
 /* Tracepoints pass where calls would: below a start function, or with -g alone outside what it hides. */
 static int starts_on_point(struct starts *st, struct task *task, const struct event *ev)
 {
-	const bool is_outside =
-		!st->config.has_starts && !is_holding(st) && !task->gate.start_depth;
+	const bool is_free = !st->config.has_starts || ev->func_id + 1u == st->free_point;
+	const bool is_outside = is_free && !is_holding(st) && !task->gate.start_depth;
 
 	if (task->gate.shut_depth)
 		return 0;

@@ -54,6 +54,9 @@ struct starts_stats {
 int starts_new(struct starts **out, const struct starts_config *config);
 void starts_free(struct starts *st);
 
+/* starts_let_point - events of this tracepoint, an index, pass outside start functions, too. */
+void starts_let_point(struct starts *st, uint32_t point);
+
 /* starts_add - functions were added: their kinds are in @kinds, too, which replaces that of the configuration. */
 void starts_add(struct starts *st, const uint8_t *kinds, size_t func_cnt);
 
