@@ -88,7 +88,7 @@ TEST(softirqs_that_a_command_did_not_run)
 			   "but may have run in another task\n"));
 	CHECK(!strstr(text, "command in A"));
 	CHECK(strstr(text, "\n# both files have the command's own calls alone: what softirqs did "
-			   "for it in other tasks is in neither ("));
+			   "for it in other tasks is in neither; netfgraph record --packet "));
 	/* ack is called outside of softirqs, too, and clean by it */
 	CHECK(strstr(text, " CALLS IN A ALONE\n"));
 	CHECK(strstr(text, "\n# 4 of these 7 pairs may have run in another task in B: "
@@ -105,7 +105,7 @@ TEST(softirqs_that_a_command_did_not_run)
 	diff.sides[0].is_of_command = false;
 	text = text_of(&diff);
 	CHECK(strstr(text, "\n# B has the command's own calls alone: what softirqs did for it in "
-			   "other tasks is not in it ("));
+			   "other tasks is not in it; netfgraph record --packet "));
 	free(text);
 }
 

@@ -905,7 +905,7 @@ static void put_lacking(const struct profile_diff *diff, const struct diff_rows 
 		strbuf_printf(out, "# %c has", "AB"[diff->sides[1].is_of_command]);
 	strbuf_printf(
 		out,
-		" the command's own calls alone: what softirqs did for it in other tasks is %s (record --packet without COMMAND has that)\n",
+		" the command's own calls alone: what softirqs did for it in other tasks is %s; netfgraph record --packet 'tcp port N' -o FILE, N the port, with the command in another shell, has that\n",
 		is_both ? "in neither" : "not in it");
 }
 
