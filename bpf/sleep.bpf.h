@@ -50,10 +50,12 @@ struct {
 } sleeps SEC(".maps");
 
 /*
- * By tid: whether the task sleeps, and whether it is in wakers: wakings and switches of other tasks look no further. Only changed where the task itself leaves or gets a processor, or runs.
+ * By tid: whether the task sleeps, and whether it is in wakers: wakings and switches of other tasks look no further; and whether it has been there
+ * on trial. Only changed where the task itself leaves or gets a processor, or runs.
  */
 #define TASK_ASLEEP 1
 #define TASK_WAKER  2
+#define TASK_TRIED  4
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -79,13 +81,14 @@ struct off {
 
 #define OFF_CNT 8
 
-/* A task that has woken one inside a traced call. */
+/* A task that has woken one inside a traced call, or may do so: it has slept inside one, as servers do that wait for a request. */
 struct waker {
 	__u64 born_ns;
 	__u64 switch_cnt; /* how often it had left a processor */
 	__u64 known_ns;   /* since when all is known, */
 	__u64 fault_cnt;  /* and its page faults until it last got a processor before */
 	__u64 off_cnt;    /* since then and before, the last ones of which are in @offs */
+	__u64 on_trial;   /* it has woken none yet */
 	struct off offs[OFF_CNT];
 };
 
@@ -327,6 +330,12 @@ static __noinline int waker_leaves(__u64 *ctx)
 		waker->known_ns = now_ns;
 		waker->fault_cnt = fault_cnt;
 	}
+	if (waker->on_trial && waker->off_cnt >= OFF_CNT) {
+		bpf_map_delete_elem(&wakers, &tid);
+		if (byte)
+			ALWAYS(*byte) &= ~TASK_WAKER;
+		return 0;
+	}
 	state = (__u8)ctx[0] ? 0 : task_state(prev);
 	if (!state && join_preemptions(waker, now_ns)) {
 		waker->switch_cnt = switch_cnt_of(prev);
@@ -434,7 +443,7 @@ _Static_assert(sizeof(struct waker) <= NFG_SLEEP_SCRATCH_BYTES, "it is made wher
 
 /* From now on the running task is followed. @waker: NULL, or what was known by its number before. */
 static __noinline int begin_waker(struct waker *waker, __u64 born_ns, __u64 switch_cnt,
-				  __u64 fault_cnt)
+				  __u64 fault_cnt, __u64 on_trial)
 {
 	__u32 tid = bpf_get_current_pid_tgid();
 	__u32 key = 0;
@@ -450,8 +459,29 @@ static __noinline int begin_waker(struct waker *waker, __u64 born_ns, __u64 swit
 	new->known_ns = bpf_ktime_get_ns();
 	new->fault_cnt = fault_cnt;
 	new->off_cnt = 0;
+	new->on_trial = on_trial;
 	if (!bpf_map_update_elem(&wakers, &tid, new, 0))
 		ALWAYS(*byte) |= TASK_WAKER;
+	return 0;
+}
+
+/*
+ * At sched_switch: the task that leaves is inside a traced call. The first time, it is followed from then on, until it has left OFF_CNT times
+ * without waking such a task. A number is tried once, whoever has it.
+ */
+static __noinline int try_waker(__u64 *ctx)
+{
+	const struct task_struct *prev = (void *)ctx[1];
+	__u32 tid = prev->pid;
+	__u8 *byte = asleep_byte(tid);
+
+	if (!byte || !tid || ALWAYS(*byte) & (TASK_WAKER | TASK_TRIED) ||
+	    !bpf_core_field_exists(prev->sched_info.pcount))
+		return 0;
+	ALWAYS(*byte) |= TASK_TRIED;
+	begin_waker(bpf_map_lookup_elem(&wakers, &tid), prev->start_time, switch_cnt_of(prev) - 1,
+		    prev->min_flt + prev->maj_flt, 1);
+	waker_leaves(ctx);
 	return 0;
 }
 
@@ -527,7 +557,8 @@ static __noinline int look_at_waker(struct sleep *sleep)
 	if (!tid || !bpf_core_field_exists(task->sched_info.pcount))
 		return 0;
 	if (!waker || !is_followed(waker, born_ns, switch_cnt))
-		return begin_waker(waker, born_ns, switch_cnt, fault_cnt);
+		return begin_waker(waker, born_ns, switch_cnt, fault_cnt, 0);
+	waker->on_trial = 0;
 	/* without pcount nobody counts run_delay */
 	if (waker->known_ns > sleep->out_ns || !CURRENT(sched_info.pcount))
 		return 0;

@@ -163,8 +163,10 @@ static __always_inline int task_switch(__u64 *ctx, enum nfg_slot slot)
 
 	if (cfg.sleep_point)
 		follow_tasks(ctx);
-	if (shows_sleep(cpu->gate))
+	if (shows_sleep(cpu->gate)) {
 		sleep_begins(ctx, cpu->gate);
+		try_waker(ctx);
+	}
 	if (guard->in_doubt) {
 		mark_by(slot, cpu, NFG_TASK_EXIT | guard->in_doubt);
 		guard->in_doubt = 0;

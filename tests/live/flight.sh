@@ -324,6 +324,18 @@ test_explained()
 	expect_no_line '^Not known: sleeps' out
 }
 
+# The late answer is the first one of a server that began after the recorder.
+test_explained_first()
+{
+	/bin/ip link set lo up
+	kept_for '__sys_recvfrom > 500ms' --window 3s
+	LATE=700 EVERY=1 HOW=server workload uneven 1
+	end_flight
+	expect 0 explain netfgraph explain "$(ls flight/*.rec)" -o out
+	cat out
+	expect_line '; server-[0-9]+ meanwhile was asleep in hrtimer_nanosleep \(state S\) (9[0-9]|100) %' out
+}
+
 # Nobody answers a connect(): it fails after 3 s, or is still open at the end.
 test_explained_connect()
 {
@@ -367,4 +379,4 @@ test_explained_drops()
 	done
 }
 
-run_tests windows hanging_and_stopped short_window members values_tested explained explained_connect explained_drops -- flood ended_by_limit refusals -- long
+run_tests windows hanging_and_stopped short_window members values_tested explained explained_first explained_connect explained_drops -- flood ended_by_limit refusals -- long

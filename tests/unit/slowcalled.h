@@ -34,9 +34,10 @@ void check_int(int line, int64_t got, int64_t want);
 	" asleep_us=" asleep " longest_us=" longest " " state_in
 
 /* What is said if nothing is known of it. */
-#define LATE_BY_SERVER                                                                         \
-	"Likely: the data came late, by server-9; what it did meanwhile is not known: a task " \
-	"is followed only once it has woken a traced one (--tid traces the task itself).\n"
+#define LATE_BY_SERVER                                                                           \
+	"Likely: the data came late, by server-9; what it did meanwhile is not known: a task "   \
+	"is followed only once it has woken one inside a traced call, or left a CPU inside one " \
+	"(--tid traces the task itself).\n"
 
 /* For BEFORE and AFTER. */
 void calls_begin(void);

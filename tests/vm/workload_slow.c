@@ -19,8 +19,10 @@
 static bool is_slow(unsigned long i, const char *why)
 {
 	const char *how = getenv("HOW");
+	const char *every = getenv("EVERY");
+	const unsigned long cnt = every ? strtoul(every, NULL, 10) : EVERY;
 
-	return i % EVERY == EVERY - 1 && how && !strcmp(how, why);
+	return i % cnt == cnt - 1 && how && !strcmp(how, why);
 }
 
 /* How late the server is that sleeps: $LATE milliseconds, or as all others. */
@@ -253,8 +255,8 @@ static void send_many(const int ends[2], unsigned int cnt)
 
 /*
  * uneven: the client makes n rounds of a nanosleep() of 1 ms, a sendmmsg() of one message to itself over a UNIX socket and
- * a recv() of it, and one send() and recv() over TCP to a second process, called server, which answers. Every 20th round is
- * slow, by $HOW: "timer" sleeps for 50 ms instead of 1, "many" sends 100 messages to itself ("long" one of 100,000 bytes in
+ * a recv() of it, and one send() and recv() over TCP to a second process, called server, which answers. Every 20th round
+ * (or $EVERYth) is slow, by $HOW: "timer" sleeps for 50 ms instead of 1, "many" sends 100 messages to itself ("long" one of 100,000 bytes in
  * each round, so that none is slow by itself, and at the lowest priority, so that any other task goes before), and with others the server
  * answers 50 ms late: "server" sleeps, "burns" computes, "faults" touches fresh pages, "locked" waits for a lock that another
  * process has, "stopped" is stopped by a signal, "kept" has no CPU, because a task of higher priority has it, "queued" sleeps a

@@ -788,7 +788,7 @@ static void put_any_waker(struct explain *ex, const struct cause *cause)
 	put_task(ex, task->comm, task->tid, cause->details[0].task_cnt);
 	strbuf_str(
 		ex->out,
-		"; what it did meanwhile is not known: a task is followed only once it has woken a traced one (--tid traces the task itself)");
+		"; what it did meanwhile is not known: a task is followed only once it has woken one inside a traced call, or left a CPU inside one (--tid traces the task itself)");
 }
 
 void explain_put_likely(struct explain *ex, const struct likely *likely, struct strbuf *out)
