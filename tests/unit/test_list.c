@@ -283,11 +283,11 @@ static struct attach_beside beside_6_12(const struct attach_shares *some, uint64
 TEST(loading_takes_longer_with_sleeps)
 {
 	CHECK(list_load_us(250000, false) == 250000 * LIST_LOAD_TIMES);
-	CHECK(list_load_us(250000, true) == 250000 * 7);
+	CHECK(list_load_us(250000, true) == 250000 * 6);
 	plan_for(ATTACH_MULTI, &arch_x86_64, 7, 2, 1);
 	plan.has_sleeps = true;
 	CHECK(!run("*"));
-	CHECK(strstr(out.ptr, "choose functions, as it took just now, 1.8 s at most to load"));
+	CHECK(strstr(out.ptr, "choose functions, as it took just now, 1.5 s at most to load"));
 }
 
 /* A link for all functions waits as one of them does. */

@@ -19,7 +19,7 @@
 #define POINT_BYTES     8192
 
 /* The same as LIST_LOAD_TIMES with the programs of sleeps, which the verifier looks at longest. */
-#define SLEEPS_LOAD_TIMES 7
+#define SLEEPS_LOAD_TIMES 6
 
 uint64_t list_load_us(uint64_t find_us, bool has_sleeps)
 {
