@@ -91,6 +91,12 @@ test_memory()
 		[ $status -eq 0 ] || fail "status $status"
 		expect_count 5 '\| +udp_sendmsg\(' out
 	done
+	rm -f out
+	in_cgroup 50M --attach pair -T 'tcp_*' --max-funcs 300 -o out -- workload udp 1
+	[ $status -eq 1 ] || fail "status $status"
+	expect_count 1 '^netfgraph: this trace takes about 5[0-9] MiB of memory, and the limit of its cgroup leaves [45][0-9] MiB$' err
+	expect_count 1 '^hint: 1?[0-9] MiB of it are programs of functions: fewer functions ' err
+	[ ! -e out ] || fail 'a file is left'
 	in_cgroup 700M profile -T 'tcp_a*' -o table -- workload tcp 2
 	in_cgroup 44M profile -T 'tcp_a*' -o table -- workload tcp 2
 	[ $status -eq 1 ] || fail "status $status"

@@ -176,8 +176,8 @@ TEST(plan_counts_time_and_memory)
 		"detach      0.3 s: in the background, as this kernel waits for a grace period"));
 	CHECK(strstr(
 		out.ptr,
-		"memory      54.0 MiB at most for a trace: 4 rings of 1.00 MiB, 0.0 MiB of programs, 50.0 MiB for what "
-		"is read of the kernel and for shared tables; 94.0 MiB for profile and latency\n"));
+		"memory      54.1 MiB at most for a trace: 4 rings of 1.00 MiB, 0.1 MiB of programs, 50.0 MiB for what "
+		"is read of the kernel and for shared tables; 94.1 MiB for profile and latency\n"));
 	CHECK(strstr(
 		out.ptr,
 		"packets     28 calls for a datagram between two sockets of this host; a million cost about 14.0 s of CPU time if traced, 8.4 s if not, estimated by how fast this CPU does arithmetic; an emulated one takes about five times as long\n"

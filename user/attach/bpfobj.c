@@ -814,7 +814,7 @@ static int load(struct bpfobj *obj)
 	if (err)
 		log_error("cannot map the event rings: %s", strerror(-err));
 	if (err == -ENOMEM)
-		policy_explain_memory(true);
+		policy_explain_memory(NULL, true);
 	return err;
 }
 

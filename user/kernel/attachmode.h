@@ -38,7 +38,7 @@ struct arch;
 	    "Linux 5.10", .entry_type = BPF_TRACE_FENTRY, .exit_type = BPF_TRACE_FEXIT,            \
 	    .func_max = 12,                                                                        \
 	    .costs = { { { 7, 0 }, true, { 58000, 45000, 25000, 0 } },                             \
-		       { { 5, 18 }, false, { 40000, 143000, 25000, 100000 } },                     \
+		       { { 5, 18 }, false, { 40000, 143000, 37000, 100000 } },                     \
 		       { { 0, 0 }, false, { 63000, 70000, 25000, 0 } } })
 
 #define ATTACH_ENUMERATOR(id, ...) ATTACH_##id,

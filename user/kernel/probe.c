@@ -404,11 +404,14 @@ static void explain_files(void)
 		"each function takes up to four: trace fewer (--max-funcs), raise it (ulimit -Hn) or grant CAP_SYS_RESOURCE");
 }
 
-void policy_explain_memory(bool rings_help)
+void policy_explain_memory(const struct host_memory *then, bool rings_help)
 {
 	struct host_memory memory;
 
-	host_memory_left("/proc", "/sys/fs/cgroup", &memory);
+	if (then)
+		memory = *then;
+	else
+		host_memory_left("/proc", "/sys/fs/cgroup", &memory);
 	if (memory.limit_bytes)
 		log_hint(
 			"memory.max of the cgroup %s allows %" PRIu64 " MiB, of which %" PRIu64
@@ -460,7 +463,7 @@ void policy_explain(int err)
 		explain_files();
 	} else if (err == -ENOMEM) {
 		log_error("the kernel has no memory for the tracing programs");
-		policy_explain_memory(true);
+		policy_explain_memory(NULL, true);
 	} else if (policy_is_confidential()) {
 		log_error(
 			"the kernel refuses these programs: lockdown is in confidentiality mode, and they read kernel memory");

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/host.h"
 #include "kernel/attachmode.h"
 #include "kernel/kbtf.h"
 
@@ -64,9 +65,9 @@ void policy_explain(int err);
 /*
  * policy_explain_memory - a hint for what found no memory: the limit that leaves least, if a cgroup has one.
  *
- * @rings_help: name --buffer-size: smaller rings may be enough.
+ * @then: what was left then; NULL: what is left now. @rings_help: name --buffer-size: smaller rings may be enough.
  */
-void policy_explain_memory(bool rings_help);
+void policy_explain_memory(const struct host_memory *then, bool rings_help);
 
 /* policy_lockdown - write the name of the lockdown mode to @mode. Return: false if it is off. */
 bool policy_lockdown(char *mode, size_t size);

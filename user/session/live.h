@@ -8,6 +8,7 @@
 #include "attach/attach.h"
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
+#include "base/host.h"
 #include "base/child.h"
 #include "base/interval.h"
 #include "base/output.h"
@@ -94,11 +95,12 @@ struct session {
 		waited_ns; /* for a CPU until then, if the sink wants to know when the host stood still */
 	uint64_t waited_at_ns; /* when that was read; 0: not yet */
 	uint64_t event_cnt;
-	uint64_t find_begin_ns;   /* when reading the kernel began */
-	struct recfile_made made; /* of a recording */
-	bool owes_gap;            /* an EVENT_GAP, once the output's reader is no longer behind */
-	bool has_begun;           /* the output was begun */
-	bool is_tracing;          /* the governor judges each pass */
+	struct host_memory memory; /* what was left of it at first */
+	uint64_t find_begin_ns;    /* when reading the kernel began */
+	struct recfile_made made;  /* of a recording */
+	bool owes_gap;             /* an EVENT_GAP, once the output's reader is no longer behind */
+	bool has_begun;            /* the output was begun */
+	bool is_tracing;           /* the governor judges each pass */
 	struct loss_report loss_report;
 	struct status status;
 };

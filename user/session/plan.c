@@ -9,6 +9,7 @@
 #include "attach/bpfobj.h"
 #include "attach/kprofile.h"
 #include "attach/rings.h"
+#include "base/arch.h"
 #include "base/child.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -357,23 +358,38 @@ static bool few_tasks_help(const struct opts *opts, uint64_t left_bytes)
 	return plan_smaller_rings_help(opts, cpu_cnt(), left_bytes + few_tasks_bytes());
 }
 
-int plan_check_memory(const struct opts *opts)
+uint64_t plan_program_bytes(const struct attach_shares *shares)
 {
-	const uint64_t needed =
-		plan_self_bytes(opts) + cpu_cnt() * plan_ring_bytes(opts, cpu_cnt());
-	struct host_memory memory;
+	unsigned int version[2];
 
-	host_memory_left("/proc", "/sys/fs/cgroup", &memory);
-	if (needed <= memory.left_bytes)
+	host_kernel_version(version);
+	return attach_bill_of(shares, arch_host(), version).bytes;
+}
+
+int plan_check_memory(const struct opts *opts, const struct host_memory *memory,
+		      uint64_t program_bytes)
+{
+	const uint64_t needed = plan_self_bytes(opts) +
+				cpu_cnt() * plan_ring_bytes(opts, cpu_cnt()) + program_bytes;
+	/* what is left for the rest */
+	const uint64_t rest_bytes =
+		memory->left_bytes > program_bytes ? memory->left_bytes - program_bytes : 0;
+
+	if (needed <= memory->left_bytes)
 		return 0;
 	log_error("this trace takes about %" PRIu64
 		  " MiB of memory, and the limit of its cgroup leaves %" PRIu64 " MiB",
-		  needed >> 20, memory.left_bytes >> 20);
-	policy_explain_memory(plan_smaller_rings_help(opts, cpu_cnt(), memory.left_bytes));
-	if (has_stacks(opts) && !opts->task_cnt && few_tasks_help(opts, memory.left_bytes))
+		  needed >> 20, memory->left_bytes >> 20);
+	policy_explain_memory(memory, plan_smaller_rings_help(opts, cpu_cnt(), rest_bytes));
+	if (has_stacks(opts) && !opts->task_cnt && few_tasks_help(opts, rest_bytes))
 		log_hint("--max-tasks %u needs %" PRIu64
 			 " MiB less; calls of more tasks that live at once are not counted then",
 			 FEW_TASKS, few_tasks_bytes() >> 20);
+	if (program_bytes)
+		log_hint(
+			"%" PRIu64
+			" MiB of it are programs of functions: fewer functions (-T, --callee-depth) need less",
+			program_bytes >> 20);
 	return VERDICT_FAILED;
 }
 

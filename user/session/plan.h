@@ -88,8 +88,17 @@ uint64_t plan_ring_bytes(const struct opts *opts, uint32_t cpu_cnt);
 /* plan_smaller_rings_help - whether such a trace fits in so much memory with the smallest --buffer-size. */
 bool plan_smaller_rings_help(const struct opts *opts, uint32_t cpus, uint64_t left_bytes);
 
-/* plan_check_memory - Return: 0, or VERDICT_FAILED, already logged: a cgroup's limit leaves less memory than that. */
-int plan_check_memory(const struct opts *opts);
+/* plan_program_bytes - memory of functions' programs on this kernel. */
+uint64_t plan_program_bytes(const struct attach_shares *shares);
+
+/*
+ * plan_check_memory - whether a trace has room in the limits of its cgroups.
+ *
+ * @memory: what they left before the trace took any. @program_bytes: of functions' programs; 0: not known yet. Return: 0, or
+ * VERDICT_FAILED, already logged.
+ */
+int plan_check_memory(const struct opts *opts, const struct host_memory *memory,
+		      uint64_t program_bytes);
 
 /* plan_srcline - create the srcline for --source; *@out is NULL without that option. Return: as srcline_new. */
 int plan_srcline(struct srcline **out, const struct opts *opts);

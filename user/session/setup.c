@@ -260,7 +260,8 @@ static int read_facts(struct session *ses)
 
 static int check_memory(struct session *ses)
 {
-	return plan_check_memory(ses->opts);
+	host_memory_left("/proc", "/sys/fs/cgroup", &ses->memory);
+	return plan_check_memory(ses->opts, &ses->memory, 0);
 }
 
 static int check_kernel(struct session *ses)
@@ -841,7 +842,7 @@ static enum verdict refuse_many(size_t func_cnt, const char *why)
 	return VERDICT_USAGE;
 }
 
-/* Refuse to attach for minutes unless the user asked for it. */
+/* Refuse to attach for minutes unless the user asked for it, and without memory for the programs. */
 static int check_time(struct session *ses)
 {
 	const struct attach_shares shares =
@@ -850,7 +851,7 @@ static int check_time(struct session *ses)
 	char why[ATTACH_MINUTES_TEXT];
 
 	if (!plan_attach_is_long(ses->opts, &shares, why, sizeof(why)))
-		return 0;
+		return plan_check_memory(ses->opts, &ses->memory, plan_program_bytes(&shares));
 	log_error("%s", why);
 	return refuse_many(shares.func_cnt, "a fast host needs less time: ");
 }
