@@ -543,7 +543,10 @@ static int tell_cut(const struct recording *rec)
 static int say_empty(const struct recording *rec)
 {
 	const struct opts *opts = rec->config->opts;
-	const bool has_seen = rec->stats->event_cnt || (rec->point_cnt && shows_points(opts));
+	/* a flight recorder's file of drops is explained by what it was kept for */
+	const bool is_of_points = opts && opts->verb == VERB_EXPLAIN && rec->trigger_ns;
+	const bool has_seen =
+		rec->stats->event_cnt || (rec->point_cnt && (shows_points(opts) || is_of_points));
 	struct strbuf text = { 0 };
 
 	if (has_seen || rec->config->is_followed)
