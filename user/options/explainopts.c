@@ -108,7 +108,7 @@ bool explainopts_is_drops_point(const char *system, const char *name)
 	const size_t len = strlen(system);
 
 	return !strncmp(DROPS_POINT, system, len) && DROPS_POINT[len] == ':' &&
-	       !strcmp(DROPS_POINT + len + 1, name);
+	       !strcmp(&DROPS_POINT[len + 1], name);
 }
 
 /* Functions that tell the tracepoint of drops where they return to as the place of a drop. Tracing them hides it. */
