@@ -14,7 +14,7 @@ pod=kubepods/burstable/pod$uid/$id
 # Where docker and the kubelet write down the names of a container, and of the pod "default/web-0".
 containers()
 {
-	for box in $docker $pod system.slice/nginx.service web; do
+	for box in $boxes; do
 		mkdir -p "$cg/$box"
 	done
 	mkdir -p "/var/lib/docker/containers/$id" "/var/log/pods/default_web-0_$uid/nginx"
@@ -91,12 +91,16 @@ END
 	stray="$stray $client"
 }
 
-# Nobody is left in the cgroup $box, not even what a client has left behind.
-clear_box()
+boxes="$docker $pod system.slice/nginx.service web"
+
+# Nobody is left in them, not even what a client has left behind.
+clear_boxes()
 {
-	while read -r pid <"$cg/$box/cgroup.procs"; do
-		echo "$pid" >$cg/cgroup.procs || sleep 0.1 # it has just ended
-	done 2>/dev/null
+	for old in $boxes; do
+		while read -r pid <"$cg/$old/cgroup.procs"; do
+			echo "$pid" >$cg/cgroup.procs || sleep 0.1 # it has just ended
+		done 2>/dev/null
+	done
 }
 
 # into COMMAND: the traffic is in the cgroup that it asks for, whose container has that name.
@@ -110,7 +114,7 @@ into()
 	*nginx.service*) box=system.slice/nginx.service ;;
 	esac
 	echo "{\"Name\":\"/${name-web}\"}" >"/var/lib/docker/containers/$id/config.v2.json"
-	clear_box
+	clear_boxes
 	case $1 in
 	*--host-side*) echo "$boxed" ;;
 	*) echo "$client" ;;
