@@ -537,25 +537,35 @@ since()
 	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ] || skip "kernels before $1 have no $2"
 }
 
-# begin_kinds NAME... [-- ARGUMENT...]: a trace of all programs; how often these have run is in before.
+# runs_of NAME...: how often each has run.
+runs_of()
+{
+	for name; do
+		echo "$name $(runs "$name")"
+	done
+}
+
+# begin_kinds NAME... [-- ARGUMENT...]: a trace of all programs; how often these have run is in before. That is asked when it has
+# begun: while it is loaded, the host's own packets come now and then (ARP).
 begin_kinds()
 {
-	rm -f before
+	names=''
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
-		echo "$1 $(runs "$1")" >>before
+		names="$names $1"
 		shift
 	done
 	[ $# -eq 0 ] || shift
 	begin_trace -T '* [bpf]' --graph-opts args,retval "$@"
+	# shellcheck disable=SC2086
+	runs_of $names >before
 }
 
 # end_kinds: ends it; how often they have run then is in after.
 end_kinds()
 {
 	end_trace
-	while read -r name _; do
-		echo "$name $(runs "$name")"
-	done <before >after
+	# shellcheck disable=SC2086
+	runs_of $names >after
 }
 
 # how_often NAME FILE: what before or after says of it.
