@@ -728,14 +728,15 @@ TEST(net_durations_of_both_sides)
 	free(text);
 }
 
-/* So many calls of f of 1 us, and some that take longer. */
-static struct profile *side_of(unsigned int cnt, unsigned int long_cnt, uint64_t long_ns)
+/* So many calls of f of 1 us, some that take longer, and one of @one_ns; 0: without. */
+static struct profile *side_with_one(unsigned int cnt, unsigned int long_cnt, uint64_t long_ns,
+				     uint64_t one_ns)
 {
 	struct profile *p = new_profile(true);
 	uint64_t at_ns = 1000;
 
-	for (unsigned int i = 0; i < cnt + long_cnt; i++) {
-		const uint64_t ns = i < cnt ? 1000 : long_ns;
+	for (unsigned int i = 0; i < cnt + long_cnt + (one_ns != 0); i++) {
+		const uint64_t ns = i < cnt ? 1000 : i < cnt + long_cnt ? long_ns : one_ns;
 		struct row row = call_row(ROW_LEAF, 0, at_ns, ns, "f");
 
 		CHECK(!profile_row(p, &row));
@@ -743,6 +744,11 @@ static struct profile *side_of(unsigned int cnt, unsigned int long_cnt, uint64_t
 	}
 	profile_finish(p);
 	return p;
+}
+
+static struct profile *side_of(unsigned int cnt, unsigned int long_cnt, uint64_t long_ns)
+{
+	return side_with_one(cnt, long_cnt, long_ns, 0);
 }
 
 static void check_few(struct profile *a, struct profile *b, const char *want)
@@ -772,4 +778,10 @@ TEST(few_calls_are_no_change_of_a_function)
 	check_few(side_of(1000, 0, 0), side_of(0, 1000, 2000), "");
 	check_few(side_of(1000, 0, 0), side_of(999, 1, 50000), ""); /* 5 % */
 	check_few(side_of(1000, 0, 0), side_of(8, 1, 4800000), ""); /* of 9 calls, one counts */
+	/* what is twice as slow without them is no few calls'; a few more may be needed for that */
+	check_few(side_of(1000, 0, 0), side_with_one(800, 200, 6500, 4800000), "");
+	check_few(side_of(1000, 0, 0), side_with_one(800, 200, 5500, 4800000),
+		  " (mostly 1 call of 4800.000 us in B)");
+	check_few(side_of(1000, 0, 0), side_of(991, 9, 500000),
+		  " (mostly 7 calls of up to 500.000 us in B)");
 }

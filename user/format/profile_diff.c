@@ -461,7 +461,7 @@ static void find_lacking(struct diff_rows *rows, const struct profile_diff *diff
 
 /*
  * Whether a side took longer because of a few calls: these have more than half of what its calls took beyond the average
- * of the other side. Without them the function is hardly slower.
+ * of the other side, and without them the average is less than twice as long.
  */
 static void find_few(struct func_pair *pair)
 {
@@ -472,21 +472,23 @@ static void find_few(struct func_pair *pair)
 	const uint64_t few_max = f->timed_cnt < FEW_PART ? 1 : f->timed_cnt / FEW_PART;
 	const struct hist *hist = pair->hist[side];
 	double few_ns = 0;
+	bool is_few = false;
 	uint64_t cnt = 0;
 
 	if (!pair->f[!side].timed_cnt || f->timed_cnt < FEW_OF ||
 	    more_ns < FEW_MORE * usual_ns * (double)f->timed_cnt)
 		return;
-	for (uint32_t i = hist->bucket_cnt; i && cnt <= few_max && few_ns <= more_ns / 2; i--) {
-		for (uint64_t k = hist->buckets[i - 1];
-		     k && cnt <= few_max && few_ns <= more_ns / 2; k--) {
+	for (uint32_t i = hist->bucket_cnt; i && cnt < few_max && !is_few; i--) {
+		for (uint64_t k = hist->buckets[i - 1]; k && cnt < few_max && !is_few; k--) {
 			const uint64_t ns = cnt ? hist_middle(i - 1) : hist->max;
 
 			few_ns += (double)ns - usual_ns;
 			cnt++;
+			is_few = few_ns > more_ns / 2 &&
+				 more_ns - few_ns < usual_ns * (double)(f->timed_cnt - cnt);
 		}
 	}
-	if (cnt <= few_max && few_ns > more_ns / 2)
+	if (is_few)
 		pair->few_cnt[side] = cnt;
 }
 
