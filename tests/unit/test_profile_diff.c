@@ -498,6 +498,75 @@ TEST(mean_is_said_where_the_median_misleads)
 		     "beyond that: f (P50 +200.0 %)");
 }
 
+/* The median of what is slow in a half, a quarter or a tenth of the calls is as it was. */
+TEST(a_part_of_the_calls_that_moved_is_named)
+{
+	check_beyond(two_sorts(200, 5000, 0, 0), two_sorts(101, 5000, 99, 40000),
+		     "beyond that: f (P75 5.000 -> 40.000 us, mean +346.5 %)");
+	check_beyond(two_sorts(200, 5000, 0, 0), two_sorts(150, 5000, 50, 40000),
+		     "beyond that: f (P90 5.000 -> 40.000 us, mean +175.0 %)");
+	check_beyond(two_sorts(200, 5000, 0, 0), two_sorts(180, 5000, 20, 40000),
+		     "beyond that: f (P95 5.000 -> 40.000 us, mean +70.0 %)");
+	check_beyond(two_sorts(150, 5000, 50, 40000), two_sorts(200, 5000, 0, 0),
+		     "beyond that: f (P90 40.000 -> 5.000 us, mean -63.6 %)");
+	/* less often, less long, or of so few that it may be chance */
+	check_beyond(two_sorts(200, 5000, 0, 0), two_sorts(192, 5000, 8, 40000),
+		     "beyond that: nothing");
+	check_beyond(two_sorts(200, 5000, 0, 0), two_sorts(150, 5000, 50, 14000),
+		     "beyond that: nothing");
+	check_beyond(two_sorts(36, 5000, 0, 0), two_sorts(30, 5000, 6, 40000),
+		     "beyond that: nothing");
+	/* the percentile moved, but hardly more calls are slow */
+	check_beyond(two_sorts(181, 5000, 19, 40000), two_sorts(178, 5000, 22, 40000),
+		     "beyond that: nothing");
+}
+
+/*
+ * Nine functions of about @ns a call, of which one call in ten takes up to 30 times as long, and a sleep of 10 ms. @part: of f3,
+ * one call of so many takes longer by 10 times @ns; 0: none.
+ */
+static struct profile *with_tails(uint64_t ns, uint32_t part)
+{
+	struct profile *p = new_profile(true);
+	uint64_t at_ns = 0;
+
+	for (int i = 0; i < 10 * 200; i++) {
+		const int f = i % 10;
+		struct row row = call_row(ROW_LEAF, 0, at_ns += 50000000,
+					  ns + random_below((uint32_t)ns / 4), tree_name(f));
+
+		if (!random_below(10))
+			row.duration_ns *= 2 + random_below(29);
+		if (f == 3 && part && !random_below(part))
+			row.duration_ns += 10 * ns;
+		if (f == 9)
+			row.duration_ns = 10000000;
+		CHECK(!profile_row(p, &row));
+	}
+	return p;
+}
+
+/* A percentile at the beginning of scattered calls is none that moved, also where the host is twice or half as fast. */
+TEST(a_part_of_the_calls_is_told_from_scatter)
+{
+	for (int i = 0; i < 100; i++) {
+		const uint64_t b_ns = 2000 << i % 3;
+
+		check_beyond(with_tails(4000, 0), with_tails(b_ns, 0), "beyond that: nothing");
+	}
+	for (int i = 0; i < 100; i++) {
+		const uint64_t b_ns = 2000 << i % 3;
+		struct profile_diff diff = { .sort = PROFILE_BY_TOTAL };
+		char *text;
+
+		finish_sides(&diff, with_tails(4000, 0), with_tails(b_ns, 3));
+		text = text_of(&diff);
+		CHECK(strstr(text, "beyond that: f3 (P75 "));
+		free(text);
+		free_profiles();
+	}
+}
+
 TEST(functions_and_calls_that_differ)
 {
 	struct profile_diff diff = { .sort = PROFILE_BY_NAME };

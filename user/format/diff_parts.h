@@ -25,6 +25,7 @@ struct func_pair {
 	bool is_known[2];           /* the side's profile has its name */
 	bool may_be_elsewhere; /* one side lacks it, where other tasks' softirqs are not seen */
 	bool is_beyond;        /* it changed otherwise than usual, and ... */
+	unsigned int part_pct; /* a part of its calls moved: the percentile that says so; 0: none */
 	enum diff_holds holds; /* ... has the time that its calls took longer, or not */
 	double self_more_ns; /* B's own time beyond what A's is by the usual change; below 0: less */
 	double change;       /* the key by which rows are sorted */

@@ -17,6 +17,13 @@
 #define BEYOND_PART 0.01 /* if it is such a part of all time, or */
 #define CLEAR_TIMES 2    /* by so many times, */
 #define NOISE_TIMES 3    /* of numbers of calls so many standard deviations */
+#define PART_TIMES  3    /* a part of the calls moved if a percentile did by so many times, and */
+#define PART_MORE   2    /* so many times as many calls are beyond the middle of that, and */
+#define PART_NOISE  4 /* so many standard deviations more: it may be any function, and percentile */
+
+/* What a change is of: a percentile of the durations, or the number of calls. */
+#define OF_CALLS  0
+#define OF_MEDIAN 50
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -34,15 +41,26 @@ static double times_more(uint64_t a, uint64_t b)
 	return b >= a ? (double)b / (double)a - 1 : 1 - (double)a / (double)b;
 }
 
+/* @of: OF_CALLS, or a percentile. Return: 0: not known. */
+static uint64_t number_of(const struct func_pair *pair, int side, unsigned int of)
+{
+	if (of == OF_CALLS)
+		return pair->f[side].call_cnt;
+	if (of == OF_MEDIAN)
+		return pair->f[side].p50_ns;
+	return pair->hist[side] ? hist_percentile(pair->hist[side], of) : 0;
+}
+
 /* By how many times more B has. Return: false if it is not known. */
-static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
+static bool change_of(const struct func_pair *pair, unsigned int of, double *change)
 {
 	const struct profile_func *a = &pair->f[0];
 	const struct profile_func *b = &pair->f[1];
-	const uint64_t x = is_cnt ? a->call_cnt : a->p50_ns;
-	const uint64_t y = is_cnt ? b->call_cnt : b->p50_ns;
-	const bool is_often = is_cnt ? a->call_cnt >= USUAL_CALLS || b->call_cnt >= USUAL_CALLS
-				     : a->timed_cnt >= USUAL_CALLS && b->timed_cnt >= USUAL_CALLS;
+	const uint64_t x = number_of(pair, 0, of);
+	const uint64_t y = number_of(pair, 1, of);
+	const bool is_often = of == OF_CALLS
+				      ? a->call_cnt >= USUAL_CALLS || b->call_cnt >= USUAL_CALLS
+				      : a->timed_cnt >= USUAL_CALLS && b->timed_cnt >= USUAL_CALLS;
 
 	if (!is_often || !x || !y)
 		return false;
@@ -51,7 +69,7 @@ static bool change_of(const struct func_pair *pair, bool is_cnt, double *change)
 }
 
 /* Return: 0 or -ENOMEM. */
-static int find_usual(struct usual *usual, const struct diff_rows *rows, bool is_cnt)
+static int find_usual(struct usual *usual, const struct diff_rows *rows, unsigned int of)
 {
 	double *changes = malloc((rows->func_cnt + 1) * sizeof(*changes));
 	size_t cnt = 0;
@@ -59,7 +77,7 @@ static int find_usual(struct usual *usual, const struct diff_rows *rows, bool is
 	if (!changes)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->func_cnt; i++)
-		cnt += change_of(&rows->funcs[i], is_cnt, &changes[cnt]);
+		cnt += change_of(&rows->funcs[i], of, &changes[cnt]);
 	*usual = (struct usual){ 0 };
 	if (cnt >= USUAL_FUNCS) {
 		qsort(changes, cnt, sizeof(*changes), compare_doubles);
@@ -101,9 +119,9 @@ static bool is_much(const struct diff_rows *rows, const struct func_pair *pair, 
 }
 
 /* Whether chance does not explain that the numbers of calls differ. @factor: the usual one, by which @a is multiplied. */
-static bool are_clearly_more(double a, double b, double factor)
+static bool are_clearly_more(double a, double b, double factor, double noise_times)
 {
-	return (b - a) * (b - a) > NOISE_TIMES * NOISE_TIMES * (a * factor + b);
+	return (b - a) * (b - a) > noise_times * noise_times * (a * factor + b);
 }
 
 /* Whether the middle half of the calls took another time on each side. */
@@ -121,7 +139,7 @@ static bool are_apart(const struct func_pair *pair, double factor)
 static bool is_clear(const struct func_pair *pair, bool is_cnt, double a, double b, double factor)
 {
 	if (is_cnt)
-		return are_clearly_more(a, b, factor);
+		return are_clearly_more(a, b, factor, NOISE_TIMES);
 	return (b >= CLEAR_TIMES * a || a >= CLEAR_TIMES * b) && are_apart(pair, factor);
 }
 
@@ -134,8 +152,8 @@ static bool is_beyond(const struct diff_rows *rows, const struct usual *usual,
 	const double b = (double)(is_cnt ? f[1].call_cnt : f[1].p50_ns);
 	double change;
 
-	return usual->func_cnt && change_of(pair, is_cnt, &change) && is_unusual(usual, change) &&
-	       !(!is_cnt && is_less_changed(usual, change)) &&
+	return usual->func_cnt && change_of(pair, is_cnt ? OF_CALLS : OF_MEDIAN, &change) &&
+	       is_unusual(usual, change) && !(!is_cnt && is_less_changed(usual, change)) &&
 	       (is_much(rows, pair, is_cnt, a, b) || is_clear(pair, is_cnt, a, b, factor));
 }
 
@@ -234,7 +252,7 @@ static bool is_clearly_else(const struct usual *usual, const struct func_pair *p
 	double factor = usual_factor(usual);
 	double change;
 
-	if (!change_of(pair, false, &change) || is_less_changed(usual, change) ||
+	if (!change_of(pair, OF_MEDIAN, &change) || is_less_changed(usual, change) ||
 	    (change <= usual->high + USUAL_LEAST && change >= usual->low - USUAL_LEAST))
 		return false;
 	if ((change > 0) != (factor > 1))
@@ -265,14 +283,89 @@ static void find_most_changed(struct diff_rows *rows)
 		most->is_beyond = true;
 }
 
+/* ---- a part of the calls ---- */
+
+static double slower_cnt(const struct hist *hist, double ns)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < hist->bucket_cnt; i++)
+		cnt += (double)hist_middle(i) > ns ? hist->buckets[i] : 0;
+	return (double)cnt;
+}
+
+/*
+ * Whether on one side many more calls take longer than what is half way between @a_ns, by @factor, and @b_ns: a percentile that is
+ * among few scattered calls moves far by chance.
+ */
+static bool are_more_slower(const struct func_pair *pair, double factor, double a_ns, double b_ns)
+{
+	const double half_way_ns = (a_ns * factor + b_ns) / 2;
+	const double scale = (double)pair->f[1].timed_cnt / (double)pair->f[0].timed_cnt;
+	const double a = scale * slower_cnt(pair->hist[0], half_way_ns / factor);
+	const double b = slower_cnt(pair->hist[1], half_way_ns);
+
+	return are_clearly_more(a, b, scale, PART_NOISE) &&
+	       (b_ns > a_ns ? b >= PART_MORE * a : a >= PART_MORE * b);
+}
+
+/*
+ * Whether the percentile @pct changed otherwise than that of others, because a part of the calls moved. It must be so by its usual
+ * change, by that of the medians, and without either: by the one that leaves the least.
+ */
+static bool has_moved_part(const struct usual *usual, const struct usual *usual_p50,
+			   const struct func_pair *pair, unsigned int pct)
+{
+	const double a_ns = (double)number_of(pair, 0, pct);
+	const double b_ns = (double)number_of(pair, 1, pct);
+	const double factors[] = { usual_factor(usual), usual_factor(usual_p50) };
+	double factor = 1;
+	double change;
+
+	if (!change_of(pair, pct, &change) || !is_unusual(usual, change) ||
+	    is_less_changed(usual, change))
+		return false;
+	for (size_t i = 0; i < 2; i++)
+		factor = (b_ns > a_ns) == (factors[i] > factor) ? factors[i] : factor;
+	return (b_ns >= PART_TIMES * a_ns * factor || a_ns * factor >= PART_TIMES * b_ns) &&
+	       are_more_slower(pair, factor, a_ns, b_ns);
+}
+
+/*
+ * Where a half, a quarter or a tenth of the calls take longer than before, or no longer do, the median is a usual one, and beside
+ * sleeps their time is little. Only where that time is in the function itself: what it calls is another's.
+ */
+static int find_parts(struct diff_rows *rows)
+{
+	static const unsigned int pcts[] = { 75, 90, 95 };
+	struct usual usual;
+
+	for (size_t k = 0; k < sizeof(pcts) / sizeof(pcts[0]); k++) {
+		int err = find_usual(&usual, rows, pcts[k]);
+
+		if (err)
+			return err;
+		for (size_t i = 0; usual.func_cnt && i < rows->func_cnt; i++) {
+			struct func_pair *pair = &rows->funcs[i];
+
+			if (pair->is_beyond || pair->holds != DIFF_HOLDS_IT ||
+			    !has_moved_part(&usual, &rows->usual_p50, pair, pcts[k]))
+				continue;
+			pair->is_beyond = true;
+			pair->part_pct = pcts[k];
+		}
+	}
+	return 0;
+}
+
 int profile_usual_find(struct diff_rows *rows, const struct profile_diff *diff)
 {
 	struct usual usual_cnt;
 	double factor;
-	int err = find_usual(&rows->usual_p50, rows, false);
+	int err = find_usual(&rows->usual_p50, rows, OF_MEDIAN);
 
 	if (!err)
-		err = find_usual(&usual_cnt, rows, true);
+		err = find_usual(&usual_cnt, rows, OF_CALLS);
 	if (err)
 		return err;
 	factor = usual_factor(&rows->usual_p50) * usual_factor(&usual_cnt);
@@ -289,7 +382,7 @@ int profile_usual_find(struct diff_rows *rows, const struct profile_diff *diff)
 	}
 	find_most_changed(rows);
 	find_holder(rows, factor);
-	return 0;
+	return find_parts(rows);
 }
 
 /* In percent of A. */
@@ -338,7 +431,7 @@ static void put_beyond(const struct profile_diff *diff, const struct func_pair *
 	bool shows_mean;
 	double cnt_change;
 	double p50_change = 0;
-	const bool has_p50 = change_of(pair, false, &p50_change);
+	const bool has_p50 = change_of(pair, OF_MEDIAN, &p50_change);
 
 	diff_put_name(out, diff_name_of(pair));
 	if (!pair->f[0].call_cnt || !pair->f[1].call_cnt) {
@@ -348,7 +441,7 @@ static void put_beyond(const struct profile_diff *diff, const struct func_pair *
 			      diff_norm(diff, side, pair->f[side].call_cnt));
 		return;
 	}
-	if (change_of(pair, true, &cnt_change) && fabs(cnt_change) > USUAL_LEAST) {
+	if (change_of(pair, OF_CALLS, &cnt_change) && fabs(cnt_change) > USUAL_LEAST) {
 		strbuf_printf(out, " (%.*f calls for %.*f", digits,
 			      diff_norm(diff, 1, pair->f[1].call_cnt), digits,
 			      diff_norm(diff, 0, pair->f[0].call_cnt));
@@ -356,7 +449,14 @@ static void put_beyond(const struct profile_diff *diff, const struct func_pair *
 	}
 	shows_mean = has_p50 ? mean_says_more(p50_change, mean_change)
 			     : *before != ',' && fabs(mean_change) >= USUAL_LEAST;
-	if (has_p50) {
+	if (pair->part_pct) {
+		strbuf_printf(out, "%sP%u ", before, pair->part_pct);
+		us_put(out, number_of(pair, 0, pair->part_pct));
+		strbuf_str(out, " -> ");
+		us_put(out, number_of(pair, 1, pair->part_pct));
+		strbuf_str(out, " us");
+		before = ", ";
+	} else if (has_p50) {
 		strbuf_printf(out, "%sP50 %+.1f %%", before, usual_percent(p50_change));
 		before = ", ";
 	}
