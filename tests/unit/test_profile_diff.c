@@ -468,21 +468,27 @@ TEST(where_the_time_went_is_named_though_its_median_is_usual)
 		     "beyond that: g (P50 +0.0 %, mean +966.6 %), c (P50 +725.0 %)");
 }
 
-/* Eight functions that are the same, and f: @short_cnt calls of @short_ns, @long_cnt of @long_ns. */
-static struct profile *two_sorts(int short_cnt, uint64_t short_ns, int long_cnt, uint64_t long_ns)
+/* Eight functions that are the same, and @name: @short_cnt calls of @short_ns, @long_cnt of @long_ns. */
+static struct profile *two_sorts_of(const char *name, int short_cnt, uint64_t short_ns,
+				    int long_cnt, uint64_t long_ns)
 {
 	struct profile *p = new_profile(true);
 	uint64_t at_ns = 0;
 
 	for (int i = 0; i < 20 * 8 + short_cnt + long_cnt; i++) {
-		const int of_f = i - 20 * 8;
-		const uint64_t ns = of_f < 0 ? 1000 : of_f < short_cnt ? short_ns : long_ns;
+		const int of_it = i - 20 * 8;
+		const uint64_t ns = of_it < 0 ? 1000 : of_it < short_cnt ? short_ns : long_ns;
 		const struct row row = call_row(ROW_LEAF, 0, at_ns += 200000, ns,
-						of_f < 0 ? tree_name(i / 20) : "f");
+						of_it < 0 ? tree_name(i / 20) : name);
 
 		CHECK(!profile_row(p, &row));
 	}
 	return p;
+}
+
+static struct profile *two_sorts(int short_cnt, uint64_t short_ns, int long_cnt, uint64_t long_ns)
+{
+	return two_sorts_of("f", short_cnt, short_ns, long_cnt, long_ns);
 }
 
 /* The median of calls of two sorts says nothing of those that it is not one of. */
@@ -519,6 +525,37 @@ TEST(a_part_of_the_calls_that_moved_is_named)
 	/* the percentile moved, but hardly more calls are slow */
 	check_beyond(two_sorts(181, 5000, 19, 40000), two_sorts(178, 5000, 22, 40000),
 		     "beyond that: nothing");
+}
+
+static void check_waits(struct profile *a, struct profile *b, bool is_said)
+{
+	struct profile_diff diff = { .sort = PROFILE_BY_TOTAL };
+	char *text;
+
+	finish_sides(&diff, a, b);
+	text = text_of(&diff);
+	CHECK(!strstr(text, "\n# sk_wait_data waits for the peer's data: netfgraph diff --by stage "
+			    "A B shows ") == !is_said);
+	CHECK(strstr(text, "; beyond that: sk_wait_data (") || !is_said);
+	free(text);
+	free_profiles();
+}
+
+/* Where the packets were that a reader waited for, another table says. */
+TEST(where_packets_waited_is_in_the_stages)
+{
+	const char *name = "sk_wait_data";
+
+	check_waits(two_sorts_of(name, 40, 20000, 0, 0), two_sorts_of(name, 40, 80000, 0, 0), true);
+	check_waits(two_sorts_of(name, 40, 80000, 0, 0), two_sorts_of(name, 40, 20000, 0, 0), true);
+	check_waits(two_sorts_of(name, 99, 20000, 0, 0), two_sorts_of(name, 69, 20000, 30, 160000),
+		    true);
+	/* the same, oftener, and another function */
+	check_waits(two_sorts_of(name, 40, 20000, 0, 0), two_sorts_of(name, 40, 20000, 0, 0),
+		    false);
+	check_waits(two_sorts_of(name, 40, 20000, 0, 0), two_sorts_of(name, 90, 20000, 0, 0),
+		    false);
+	check_waits(two_sorts(40, 20000, 0, 0), two_sorts(40, 80000, 0, 0), false);
 }
 
 /*

@@ -467,6 +467,20 @@ static void put_beyond(const struct profile_diff *diff, const struct func_pair *
 	strbuf_str(out, *before == ',' ? ")" : "");
 }
 
+/* Whether the sleep of a TCP reader is named because it took another time, rather than for its number. */
+static bool has_waited_otherwise(const struct diff_rows *rows)
+{
+	for (size_t i = 0; i < rows->func_cnt; i++) {
+		const struct func_pair *pair = &rows->funcs[i];
+		double change;
+
+		if (pair->is_beyond && text_has_word("sk_wait_data", diff_name_of(pair)->name))
+			return pair->part_pct ||
+			       (change_of(pair, OF_MEDIAN, &change) && fabs(change) >= USUAL_LEAST);
+	}
+	return false;
+}
+
 /* What nearly all functions have in common comes from the host rather than from one of them. */
 void profile_usual_put(const struct profile_diff *diff, const struct diff_rows *rows,
 		       struct strbuf *out)
@@ -491,4 +505,8 @@ void profile_usual_put(const struct profile_diff *diff, const struct diff_rows *
 	if (cnt > BEYOND_NAMES)
 		strbuf_printf(out, " and %zu more", cnt - BEYOND_NAMES);
 	strbuf_str(out, cnt ? "\n" : "nothing\n");
+	if (has_waited_otherwise(rows))
+		strbuf_str(
+			out,
+			"# sk_wait_data waits for the peer's data: netfgraph diff --by stage A B shows in which stage packets took another time, if in any, of two recordings by netfgraph record --preset stages --graph-opts args --packet 'tcp port N' -o FILE, N the port\n");
 }
