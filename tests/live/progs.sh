@@ -403,7 +403,7 @@ test_recorded()
 	netfgraph profile --input rec -o out && expect_line " counted_xdp \[bpf:$id\]$" out
 	netfgraph report rec --format json -o out && expect_line "\"counted_xdp\",\"module\":\"bpf:$id\"" out
 	expect 3 'no such program' netfgraph report rec -T 'nosuch [bpf]' 2>said
-	expect_line "no function of the recording is called 'nosuch'" said
+	expect_line "no function of the recording matches 'nosuch \[bpf\]'" said
 }
 
 # A flight recorder has it when it has long thrown away the part in which it came, and waits for it, too.

@@ -215,6 +215,17 @@ static void funcfilter_warn_unused(const struct funcfilter *filter, const char *
 	misses_warn_unused("-g", &filter->nograph, among, tab);
 }
 
+/* @among: "text" or "recording". */
+static void say_unmatched(const char *path, const char *among, const struct funcrule *rule)
+{
+	struct strbuf text = { 0 };
+
+	funcrule_put(&text, rule);
+	log_error("'%s': no function of the %s %s '%s'", path, among,
+		  rule->is_exact && !rule->module ? "is called" : "matches", strbuf_cstr(&text));
+	strbuf_release(&text);
+}
+
 /* ---- rows that come out ---- */
 
 /* Emit a banner before @row, if rows of another task precede it on that CPU. */
@@ -780,8 +791,7 @@ int choose_rows_finish(struct choose_rows *cr)
 				       NULL);
 		return 0;
 	}
-	log_error("'%s': no function of the text %s '%s'", cr->config.path,
-		  rule->is_exact ? "is called" : "matches", rule->func);
+	say_unmatched(cr->config.path, "text", rule);
 	log_hint(
 		"netfgraph profile --from ftrace --input FILE lists the functions that were called");
 	return VERDICT_NOTHING;
@@ -817,18 +827,13 @@ static int check_matched(const struct funcfilter *filter, const struct functab *
 			 const char *path)
 {
 	const struct funcrule *rule = funcfilter_unmatched(filter);
-	const char *near;
 
 	if (!rule) {
 		funcfilter_warn_unused(filter, "function of the recording", functab);
 		return 0;
 	}
-	log_error("'%s': no function of the recording %s '%s'", path,
-		  rule->is_exact ? "is called" : "matches", rule->func);
-	near = rule->is_exact ? misses_near(functab, rule->func) : "";
-	if (*near)
-		log_hint("did you mean %s?", near);
-	else
+	say_unmatched(path, "recording", rule);
+	if (!misses_hint(functab, rule))
 		log_hint("netfgraph profile --input FILE lists the functions that were called");
 	return VERDICT_NOTHING;
 }

@@ -120,7 +120,35 @@ const struct funcrule *funcrules_unmatched(const struct funcrules *rules)
 	return NULL;
 }
 
-const char *misses_near(const struct functab *tab, const char *name)
+void funcrule_put(struct strbuf *out, const struct funcrule *rule)
+{
+	strbuf_str(out, rule->func);
+	if (rule->module)
+		strbuf_printf(out, " [%s]", rule->module);
+}
+
+void misses_hint_elsewhere(const struct funcrule *rule, const char *name, const char *module)
+{
+	if (!module)
+		log_hint("%s is in the kernel itself: omit [%s]", name, rule->module);
+	else if (bpfprog_is_module(module))
+		log_hint("%s is in the BPF program [%s]", name, module);
+	else
+		log_hint("%s is in the module %s", name, module);
+}
+
+/* A function that "FUNC [MODULE]" would match without the module, or NULL. */
+static const struct func *func_elsewhere(const struct functab *tab, const struct funcrule *rule)
+{
+	for (size_t i = 0; rule->module && i < tab->cnt; i++) {
+		if (glob_match(rule->func, tab->funcs[i].name.ptr))
+			return &tab->funcs[i];
+	}
+	return NULL;
+}
+
+/* The name in @tab that @name was probably meant to be, or "". Valid until the next call. */
+static const char *name_near(const struct functab *tab, const char *name)
 {
 	static struct suggest near;
 
@@ -130,19 +158,36 @@ const char *misses_near(const struct functab *tab, const char *name)
 	return suggest_text(&near);
 }
 
+bool misses_hint(const struct functab *tab, const struct funcrule *rule)
+{
+	const struct func *other = func_elsewhere(tab, rule);
+	const char *near;
+
+	if (other) {
+		misses_hint_elsewhere(rule, other->name.ptr,
+				      other->module.len ? other->module.ptr : NULL);
+		return true;
+	}
+	near = rule->is_exact ? name_near(tab, rule->func) : "";
+	if (*near)
+		log_hint("did you mean %s?", near);
+	return *near;
+}
+
 void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
 			const struct functab *tab)
 {
 	for (size_t i = 0; i < checked->cnt; i++) {
 		const struct funcrule *rule = &checked->list[i];
-		const char *near;
+		struct strbuf text = { 0 };
 
 		if (rule->match_cnt)
 			continue;
-		log_warn("%s '%s' leaves nothing out: no %s %s", option, rule->func, among,
-			 rule->is_exact ? "has this name" : "matches");
-		near = tab && rule->is_exact ? misses_near(tab, rule->func) : "";
-		if (*near)
-			log_hint("did you mean %s?", near);
+		funcrule_put(&text, rule);
+		log_warn("%s '%s' leaves nothing out: no %s %s", option, strbuf_cstr(&text), among,
+			 rule->is_exact && !rule->module ? "has this name" : "matches");
+		strbuf_release(&text);
+		if (tab)
+			misses_hint(tab, rule);
 	}
 }

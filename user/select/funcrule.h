@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "trace/functab.h"
 
@@ -45,6 +46,9 @@ bool funcrule_list_matches(const struct str_list *texts, bool may_add, const cha
  */
 bool funcrules_match(struct funcrules *rules, const char *func, const char *module);
 
+/* funcrule_put - add the rule as it was given, "FUNC" or "FUNC [MODULE]". */
+void funcrule_put(struct strbuf *out, const struct funcrule *rule);
+
 /* funcrule_names_progs - whether the rule text @text is "GLOB [bpf]", about all BPF programs. */
 bool funcrule_names_progs(const char *text);
 
@@ -58,7 +62,13 @@ const struct funcrule *funcrules_unmatched(const struct funcrules *rules);
 void misses_warn_unused(const char *option, const struct funcrules *checked, const char *among,
 			const struct functab *tab);
 
-/* misses_near - the name in @tab that @name was probably meant to be, or "". Valid until the next call. */
-const char *misses_near(const struct functab *tab, const char *name);
+/* misses_hint_elsewhere - a hint: @name, which @rule's name matches, is in @module; NULL: in the kernel itself. */
+void misses_hint_elsewhere(const struct funcrule *rule, const char *name, const char *module);
+
+/*
+ * misses_hint - a hint for @rule, which matched nothing: where in @tab its name is without its module, or which name was
+ * probably meant. Return: whether there was one.
+ */
+bool misses_hint(const struct functab *tab, const struct funcrule *rule);
 
 #endif

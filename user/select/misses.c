@@ -80,16 +80,6 @@ static bool module_has_types(const struct kbtf *kb, const char *module)
 	return false;
 }
 
-/* "f [mod]" without its module where it has none. */
-static void rule_print(struct strbuf *out, const struct funcrule *rule)
-{
-	if (rule->module)
-		strbuf_printf(out, "%s [%s]", rule->func, rule->module);
-	else
-		strbuf_printf(out, "%s", rule->func);
-	strbuf_char(out, '\0');
-}
-
 /* By kprobe.session no type is needed. */
 static bool takes_untyped(const struct miss *miss)
 {
@@ -136,7 +126,7 @@ static void tell_untyped(const struct miss *miss, const struct untyped *found)
 	struct strbuf rule = { 0 };
 	struct strbuf more = { 0 };
 
-	rule_print(&rule, miss->rule);
+	funcrule_put(&rule, miss->rule);
 	if (found->cnt > 1)
 		strbuf_printf(&more, " and %zu more", found->cnt - 1);
 	strbuf_char(&more, '\0');
@@ -147,8 +137,9 @@ static void tell_untyped(const struct miss *miss, const struct untyped *found)
 		log_error("cannot trace '%s': %s", found->name,
 			  reason ? reason : "the kernel has it, but not its type (BTF)");
 	else
-		log_error("no function with a type (BTF) matches '%s', only %s%s: %s", rule.ptr,
-			  found->name, more.ptr, reason ? reason : "the kernel has not its type");
+		log_error("no function with a type (BTF) matches '%s', only %s%s: %s",
+			  strbuf_cstr(&rule), found->name, more.ptr,
+			  reason ? reason : "the kernel has not its type");
 	if (lacks_module && !reason && (policy_hides_modules() || !takes_untyped(miss)))
 		hint_no_types(miss, found);
 	else
@@ -249,10 +240,7 @@ static const struct kbtf_func *find_elsewhere(const struct miss *miss)
 static void tell_elsewhere(const struct funcrule *rule, const struct kbtf_func *other)
 {
 	log_error("no function matches '%s [%s]'", rule->func, rule->module);
-	if (other->module)
-		log_hint("%s is in the module %s", other->name, other->module);
-	else
-		log_hint("%s is in the kernel itself: omit [%s]", other->name, rule->module);
+	misses_hint_elsewhere(rule, other->name, other->module);
 }
 
 static void tell_no_prog(const struct funcrule *rule)
@@ -270,11 +258,11 @@ static void tell_absent(const struct miss *miss, bool has_module)
 	const bool is_exact = miss->rule->is_exact;
 	struct strbuf rule = { 0 };
 
-	rule_print(&rule, miss->rule);
+	funcrule_put(&rule, miss->rule);
 	if (is_exact)
-		log_error("no function '%s' in this kernel", rule.ptr);
+		log_error("no function '%s' in this kernel", strbuf_cstr(&rule));
 	else
-		log_error("no function matches '%s'", rule.ptr);
+		log_error("no function matches '%s'", strbuf_cstr(&rule));
 	hint_absent(miss, is_exact ? ksyms_suggest(miss->ks, miss->rule->func) : "", has_module);
 	strbuf_release(&rule);
 }
