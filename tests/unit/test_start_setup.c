@@ -3,6 +3,7 @@
 #include "harness.h"
 #include "nfg_abi.h"
 #include "options/opttab.h"
+#include "scratch.h"
 #include "session/plan.h"
 #include "words.h"
 
@@ -110,6 +111,38 @@ TEST(programs_learn_the_conditions)
 	CHECK(cfg.by_starts && cfg.by_packet && cfg.marks == NFG_MARK_ERRORS);
 	cfg = configured("--filter 'ret < 0'");
 	CHECK(cfg.by_starts && !cfg.by_packet && cfg.marks == NFG_MARK_FILTER);
+}
+
+/* Each option that selects at the return is named: any of them may be what no call matched. */
+TEST(no_match_names_each_option)
+{
+	static const struct {
+		const char *line;
+		const char *want;
+	} rows[] = {
+		{ "--filter 'ret < 0'", "no call matched --filter (of 0 that returned)" },
+		{ "--filter 'ret < 0' --slower-than 10s",
+		  "no call matched --slower-than, --filter (of 0 that returned)" },
+		{ "--errors-only --filter 'ret < 0' --packet udp",
+		  "no call matched --errors-only, --filter (of 0 that returned)" },
+		{ "-G ip_rcv", "" },
+	};
+
+	for (size_t i = 0; i < CNT_OF(rows); i++) {
+		struct opts opts = opts_of(rows[i].line);
+		struct starts *starts = NULL;
+		uint8_t *kinds = NULL;
+
+		CHECK(!start_setup_new(&starts, &kinds, &opts, &functab, NULL));
+		listen_begin();
+		start_setup_say_unmatched(&opts, starts);
+		listen_end();
+		in_case("%s: \"%s\"", rows[i].line, said);
+		CHECK(rows[i].want[0] ? !!strstr(said, rows[i].want) : !said[0]);
+		starts_free(starts);
+		free(kinds);
+		opts_release(&opts);
+	}
 }
 
 static int check_of(const char *line)

@@ -172,6 +172,18 @@ const struct selector *selector_of(const struct opts *opts, uint32_t traits)
 	return NULL;
 }
 
+void selectors_put(struct strbuf *out, const struct opts *opts, uint32_t traits)
+{
+	const size_t begin = out->len;
+
+	for (size_t i = 0; i < selector_cnt; i++) {
+		if ((selectors[i].traits & traits) == traits &&
+		    selector_is_given(opts, &selectors[i]))
+			strbuf_printf(out, "%s%s", out->len > begin ? ", " : "",
+				      selectors[i].option);
+	}
+}
+
 void optvalue_forget(struct opts *opts, const struct opt_def *def)
 {
 	memset(field_of(opts, def), 0, def->value.size);

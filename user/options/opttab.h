@@ -113,6 +113,9 @@ bool selector_is_given(const struct opts *opts, const struct selector *selector)
 /* selector_of - the last of the table that is given and has all of @traits; NULL: none. */
 const struct selector *selector_of(const struct opts *opts, uint32_t traits);
 
+/* selectors_put - add all that are given and have all of @traits: "--comm, --tid". */
+void selectors_put(struct strbuf *out, const struct opts *opts, uint32_t traits);
+
 extern const struct opt_def opt_defs[];
 extern const size_t opt_def_cnt;
 extern const struct exit_status_def exit_status_defs[];

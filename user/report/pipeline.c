@@ -900,12 +900,14 @@ void start_setup_say(const struct starts *starts, const struct opts *opts, const
 
 void start_setup_say_unmatched(const struct opts *opts, const struct starts *starts)
 {
-	const struct selector *selector = selector_of(opts, SELECTS_AT_RETURN);
 	const struct starts_stats *stats = starts_stats_get(starts);
+	struct strbuf names = { 0 };
 
-	if (selector && !stats->shown_cnt && !stats->broken_cnt && !stats->huge_cnt)
-		log_warn("no call matched %s (of %" PRIu64 " %s)", selector->option,
+	selectors_put(&names, opts, SELECTS_AT_RETURN);
+	if (names.len && !stats->shown_cnt && !stats->broken_cnt && !stats->huge_cnt)
+		log_warn("no call matched %s (of %" PRIu64 " %s)", strbuf_cstr(&names),
 			 stats->start_cnt,
 			 opts->filter && opts->filter->has_entry ? "whose members did"
 								 : "that returned");
+	strbuf_release(&names);
 }

@@ -80,16 +80,6 @@ int report_check_input(const struct report_config *config, int fd)
 	return VERDICT_USAGE;
 }
 
-/* "--comm, --tid": the options that chose among the calls. */
-static void put_selection(struct strbuf *out, const struct opts *opts)
-{
-	for (size_t i = 0; i < selector_cnt; i++) {
-		if (selector_is_given(opts, &selectors[i]))
-			strbuf_printf(out, "%s%s", out->len ? ", " : "", selectors[i].option);
-	}
-	strbuf_char(out, '\0');
-}
-
 int report_no_match(const struct report_config *config)
 {
 	const struct opts *opts = config->opts;
@@ -97,14 +87,14 @@ int report_no_match(const struct report_config *config)
 
 	if (!opts || !selector_of(opts, 0) || config->is_followed)
 		return 0;
-	put_selection(&names, opts);
+	selectors_put(&names, opts, 0);
 	/* in a comparison, the other side may have such calls */
 	if (opts->verb == VERB_DIFF) {
-		log_warn("'%s': no call matches %s", config->path, names.ptr ? names.ptr : "");
+		log_warn("'%s': no call matches %s", config->path, strbuf_cstr(&names));
 		strbuf_release(&names);
 		return 0;
 	}
-	log_error("'%s': no call matches %s", config->path, names.ptr ? names.ptr : "");
+	log_error("'%s': no call matches %s", config->path, strbuf_cstr(&names));
 	log_hint("netfgraph profile --input FILE lists the functions that were called; "
 		 "report --graph-opts %s",
 		 opts->has_cpus ? "cpu shows the CPUs" : "proc shows the tasks");
