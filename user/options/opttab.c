@@ -771,7 +771,7 @@ const struct opt_def opt_defs[] = {
 	  SUMS | OF(VERB_INFO) | OF(VERB_DIFF),
 	  "Sort the functions of a table by this column: with profile and latency by " PROFILE_SORT_NAMES
 	  "; bytes also has the lengths of packets read where calls may be missed for them (7.x)"
-	  "; with info by count or name; with diff by the change of any of these but net and net-self. "
+	  "; with info by count or name; with diff by name, or by the change of any of the others but bytes. "
 	  "Default: total; of profile --by count; of latency name; of info count." },
 	{ 0, "callers", "[=GLOB]", APPLY(has_callers, bool, apply_callers), SUMS | OPT_ONCE,
 	  "With profile and latency: list the callers of each function below it, with the number and the time of their "
