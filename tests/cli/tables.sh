@@ -168,11 +168,11 @@ check 'strict info of what is not closed' 4 '^$' info --strict "$dir/open.rec"
 check 'info of a damaged recording' 1 ': damaged at byte ' info "$dir/damaged.rec"
 verify 'what comes before the damage is shown' grep -q '^functions ' "$dir/out"
 check 'info of a text' 1 'this is not a recording' info "$text"
-verify 'info names what reads a text' grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts" "$dir/err"
+verify 'info names what reads a text' grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts of function_graph" "$dir/err"
 verify 'a text gives no info' test ! -s "$dir/out"
 for way in pipe file; do
 	{ [ "$way" = pipe ] && cat "$text" | "$PROGRAM" info - || "$PROGRAM" info - <"$text"; } >"$dir/out" 2>"$dir/err"
-	verify "a text in a $way has a hint" grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts" "$dir/err"
+	verify "a text in a $way has a hint" grep -qx "hint: 'netfgraph report FILE' and 'netfgraph diff A B' read texts of function_graph" "$dir/err"
 done
 
 # ---- callers and callees ----

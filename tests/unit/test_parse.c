@@ -105,6 +105,8 @@ TEST(num_list_adds_up)
 	CHECK(list.cnt == 4 && list.items[0] == 1 && list.items[2] == 333 && list.items[3] == 4);
 	EACH_PART(bad, "; 1,; 1,,2; 1;2; 0; 1001")
 		CHECK(parse_num_list(bad, 1, 1000, &list));
+	EACH_PART(bad, "1,; 1,,2; ,1; ,")
+		CHECK_STR(parse_num_list(bad, 1, 1000, &list), "has an empty part");
 	num_list_release(&list);
 }
 
@@ -119,6 +121,8 @@ TEST(cpu_list_has_ranges)
 	CHECK(!cpu_set_list_has(&set, 8192));
 	EACH_PART(bad, "4-2; 1-; 8192; a; ")
 		CHECK(parse_cpu_list(bad, &set));
+	EACH_PART(bad, "1,; 1,,2-3; ,1; ,")
+		CHECK_STR(parse_cpu_list(bad, &set), "has an empty part");
 }
 
 /* The other way round, for messages: the number and its suffix. */

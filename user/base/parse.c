@@ -170,14 +170,18 @@ const char *parse_count(const char *text, uint64_t *out_cnt)
 	return NULL;
 }
 
+#define EMPTY_PART "has an empty part"
+
 /* What is wrong with the part of a list at @text; @is_alone: it is the whole list. */
 static const char *wrong_part(const char *text, bool is_alone, const char *why)
 {
 	static char said[128];
 	const size_t len = strcspn(text, ",");
 
-	if (is_alone || !len)
+	if (is_alone)
 		return why;
+	if (!len)
+		return EMPTY_PART;
 	snprintf(said, sizeof(said), "has '%.*s', which %s", (int)(len < 40 ? len : 40), text, why);
 	return said;
 }
@@ -232,10 +236,13 @@ bool num_list_has(const struct num_list *list, uint64_t number)
 
 const char *parse_cpu_list(const char *text, struct cpu_set_list *set)
 {
+	const bool is_alone = !strchr(text, ',');
+
 	for (;;) {
-		uint64_t first;
+		const bool is_empty = !is_alone && (!*text || *text == ',');
+		uint64_t first = 0;
 		uint64_t last;
-		const char *why = take_u64(&text, &first);
+		const char *why = is_empty ? EMPTY_PART : take_u64(&text, &first);
 
 		last = first;
 		if (!why && *text == '-') {

@@ -167,12 +167,15 @@ static void graph_opt_unknown(char *why, size_t size, const char *text, int len,
 static const char *apply(struct opts *opts, const char *text, bool is_default)
 {
 	static char why[200];
-	const bool is_alone = *text && !strchr(text, ',');
+	const bool is_empty = !*text;
+	const bool is_alone = !strchr(text, ',');
 
 	opts->has_columns = true;
 	for (;;) {
 		size_t len = strcspn(text, ",");
 
+		if (!len)
+			return is_empty ? "is empty" : "has an empty word";
 		if (!graph_opt_apply(opts, text, len, is_default)) {
 			graph_opt_unknown(why, sizeof(why), text, len > 60 ? 60 : (int)len,
 					  is_alone);

@@ -172,6 +172,15 @@ const struct selector *selector_of(const struct opts *opts, uint32_t traits)
 	return NULL;
 }
 
+/* As it was given: latency takes functions without -T. */
+static const char *selector_name(const struct opts *opts, const struct selector *selector)
+{
+	const bool is_word = opts->latency_funcs.cnt && !opts_is_given(opts, "trace-funcs");
+
+	return is_word && selector->offset == offsetof(struct opts, trace_funcs) ? "FUNC"
+										 : selector->option;
+}
+
 void selectors_put(struct strbuf *out, const struct opts *opts, uint32_t traits)
 {
 	const size_t begin = out->len;
@@ -180,7 +189,7 @@ void selectors_put(struct strbuf *out, const struct opts *opts, uint32_t traits)
 		if ((selectors[i].traits & traits) == traits &&
 		    selector_is_given(opts, &selectors[i]))
 			strbuf_printf(out, "%s%s", out->len > begin ? ", " : "",
-				      selectors[i].option);
+				      selector_name(opts, &selectors[i]));
 	}
 }
 
@@ -281,7 +290,7 @@ static const char *apply_rotate(struct opts *opts, const char *text)
 	uint64_t cnt;
 	const char *why;
 
-	if (!comma || (size_t)(comma - text) >= sizeof(size))
+	if (!comma || (size_t)(comma - text) >= sizeof(size) || strchr(comma + 1, ','))
 		return "is not SIZE,N";
 	memcpy(size, text, (size_t)(comma - text));
 	size[comma - text] = 0;

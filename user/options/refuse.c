@@ -62,6 +62,7 @@ static const struct foreign {
 	  "report takes FILE itself: netfgraph report {FILE}" },
 	{ FOREIGN_MISPLACED, "report/show profile/show explain/show",
 	  "netfgraph record --show {skb.len} keeps them, and a report of that file shows them" },
+	{ FOREIGN_MISPLACED, "explain/input", "explain takes FILE itself: netfgraph explain {FILE}" },
 	{ FOREIGN_MISPLACED, "info/input info/interval",
 	  "info takes FILE itself: netfgraph info {FILE}" },
 	{ FOREIGN_MISPLACED, "diff/input", "diff takes both files itself: netfgraph diff A B" },

@@ -20,6 +20,7 @@
 #include "options/opts.h"
 #include "options/opttab.h"
 #include "report/pipeline.h"
+#include "report/report_parts.h"
 #include "report/valuematch.h"
 #include "select/presets.h"
 #include "select/select.h"
@@ -408,9 +409,13 @@ int choose_rows_check(const struct opts *opts)
 			     : opts->input_is_followed ? "--follow"
 						       : NULL;
 
+	bool is_dat;
+
 	if (!opts->input_is_text || !option)
 		return 0;
-	log_error("%s needs a recording, and '%s' is a text", option, opts->input_path);
+	is_dat = report_dat_knows(opts->input_path);
+	log_error("%s needs a recording%s, and '%s' is %s", option, is_dat ? " of netfgraph" : "",
+		  opts->input_path, is_dat ? "one of trace-cmd (trace.dat)" : "a text");
 	log_hint("'netfgraph record -o FILE' makes one");
 	return VERDICT_USAGE;
 }

@@ -95,9 +95,11 @@ int report_no_match(const struct report_config *config)
 		return 0;
 	}
 	log_error("'%s': no call matches %s", config->path, strbuf_cstr(&names));
-	log_hint("netfgraph profile --input FILE lists the functions that were called; "
-		 "report --graph-opts %s",
-		 opts->has_cpus ? "cpu shows the CPUs" : "proc shows the tasks");
+	log_hint("netfgraph profile --input FILE lists the functions that were called; %s",
+		 opts->has_cpus ? "report --graph-opts cpu shows the CPUs"
+		 : opts->packet.insn_cnt && !opts->tids.cnt && !opts->comms.cnt
+			 ? "profile --by flow counts the calls of each flow of packets"
+			 : "report --graph-opts proc shows the tasks");
 	strbuf_release(&names);
 	return VERDICT_NOTHING;
 }
@@ -680,7 +682,10 @@ static void hint_foreign(const struct recording *rec)
 {
 	const struct opts *opts = rec->config->opts;
 
-	if (opts && opts->verb != VERB_DIFF)
+	if (rec->config->is_followed)
+		log_hint(
+			"--follow needs a recording, and 'netfgraph record -o FILE' makes one; a text is read without --follow");
+	else if (opts && opts->verb != VERB_DIFF)
 		log_hint(
 			"'netfgraph record -o FILE' makes a recording; --from ftrace reads a text");
 	else

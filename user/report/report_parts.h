@@ -5,8 +5,8 @@
 #include "report/report.h"
 
 /*
- * What the readers of the kinds of files share. Private to report.c, report_text.c, report_dat.c and datinfo.c; verbs.c asks
- * report_dat_knows and report_text_refuse.
+ * What the readers of the kinds of files share. Private to report.c, report_text.c, report_dat.c and datinfo.c; choose.c
+ * asks report_dat_knows, verbs.c that and report_text_refuse.
  */
 
 /* report_check_input - refuse to overwrite the input @fd. Return: 0 or VERDICT_USAGE, already logged. */

@@ -1013,7 +1013,8 @@ int report_text_refuse(const char *path, void (*opened)(void))
 		err = refuse_as(path, kind);
 	} else if (!err) {
 		log_error("'%s': this is not a recording", path);
-		log_hint("'netfgraph report FILE' and 'netfgraph diff A B' read texts");
+		log_hint(
+			"'netfgraph report FILE' and 'netfgraph diff A B' read texts of function_graph");
 		err = -EBADMSG;
 	}
 	lines_free(ls);

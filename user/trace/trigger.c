@@ -121,6 +121,19 @@ static const char *complain_test_alone(struct text text)
 	return why;
 }
 
+/* Whether a condition without '>' sets a lower limit: "FUNCTION < 5ms", "drops <= 100/s". */
+static bool is_below(struct text text)
+{
+	const char *const end = text.ptr + text.len;
+	const char *sign = memchr(text.ptr, '<', text.len);
+	struct trigger_cond cond = { 0 };
+
+	if (!sign || !strip(text.ptr, sign).len)
+		return false;
+	sign += sign + 1 < end && sign[1] == '=';
+	return !parse_limit(&cond, strip(sign + 1, end));
+}
+
 static const char *parse_cond(struct trigger_cond *cond, struct text text)
 {
 	const char *sign = memchr(text.ptr, '>', text.len);
@@ -131,6 +144,8 @@ static const char *parse_cond(struct trigger_cond *cond, struct text text)
 	*cond = (struct trigger_cond){ .text = text };
 	if (!text.len)
 		return "lacks a condition (FUNCTION > 1s, FUNCTION > 100/s, drops > 100/s or losses > 1/s)";
+	if (!sign && !open && is_below(text))
+		return "has '<' before its limit: a duration or a rate is compared with '>' alone";
 	if (is_test_alone(open ? (struct text){ text.ptr, (size_t)(open - text.ptr) } : text,
 			  open && sign > open ? NULL : sign))
 		return complain_test_alone(text);
