@@ -38,6 +38,8 @@
 /* Counting adds this many instructions to a call. */
 #define COUNT_INSNS      60
 #define COUNT_SITE_INSNS 120
+/* Of a shorter trace the share would be that of its beginning and end. */
+#define SHARE_MIN_NS 100000000
 /* Calls that are not traced are counted for SAMPLE_NS, once a second, or sooner when there were too many. */
 #define SAMPLE_NS      5000000
 #define SAMPLE_EACH_NS 1000000000
@@ -305,7 +307,7 @@ void overhead_end(struct overhead *ov)
 	const uint64_t own_ns = host_cpu_time_ns() - ov->reader_ns;
 	uint64_t most = 0;
 
-	if (ov->obj->config.cfg.sum_up || !took_ns)
+	if (ov->obj->config.cfg.sum_up || took_ns < SHARE_MIN_NS)
 		return;
 	rings_slot_cnts(ov->rings, ov->slot_cnts);
 	for (uint32_t cpu = 0; cpu < ov->rings->cpu_cnt; cpu++)

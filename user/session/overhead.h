@@ -94,7 +94,7 @@ int overhead_others_permille(const struct overhead *ov, bool most);
  * overhead_begin, overhead_end - the trace is switched on, and off.
  *
  * overhead_traced_permille - between them the cost of recorded calls and of our own process, in thousandths of the
- * busiest CPU's time. Return: -1: not known, as for tables.
+ * busiest CPU's time. Return: -1: not known, as for tables and traces shorter than 100 ms.
  */
 void overhead_begin(struct overhead *ov);
 void overhead_end(struct overhead *ov);
