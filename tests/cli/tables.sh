@@ -562,3 +562,10 @@ verify 'what drops is said' grep -q '^hint: -T sk_skb_reason_drop (before 6\.11 
 usage_error 'not by whose they are' '--host-side chooses among calls ' profile --by reason --netns 1 --host-side
 check 'calls are chosen' 0 '^$' profile --by reason -T kfree_skb --slower-than 1ms --parse-only
 check 'tracepoints alone' 0 '^$' profile --by program -e skb:kfree_skb --parse-only
+# a text without times says none, whichever call was the slowest
+"$PROGRAM" report tests/golden/stages/udp-7.2.rec >"$dir/timeless" 2>/dev/null
+check 'explain of a text without times' 0 '' explain "$dir/timeless"
+verify 'it names the slowest calls' grep -q '^The slowest took .* on CPU 0: netfgraph report ' "$dir/out"
+verify 'it says no time' test -z "$(grep '^The slowest took .* at [0-9]' "$dir/out")"
+check 'explain of a text without times, as JSON' 0 '' explain "$dir/timeless" --json
+verify 'its times are 0' test "$(grep -o '"time_ns":[0-9]*' "$dir/out" | sort -u)" = '"time_ns":0'

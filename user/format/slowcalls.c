@@ -99,6 +99,7 @@ struct slowcalls {
 	const struct row *row;    /* the current one; NULL: none */
 	uint32_t point_causes[2]; /* what the time of the last point went into */
 	uint64_t seen_ns;         /* the latest time of all rows; 0: they have none */
+	bool lacks_time;
 	bool keeps_trees;
 	bool has_sleeps;
 	bool is_ending;
@@ -525,7 +526,7 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 			return;
 		}
 		start->calls[start->call_cnt++] = (struct slowcall){
-			.begin_ns = call->begin_ns,
+			.begin_ns = sc->lacks_time ? 0 : call->begin_ns,
 			.duration_ns = net_or_gross_ns(call),
 			.is_net = call->net.is_known,
 			.tid = task->tid,
@@ -1001,6 +1002,7 @@ int slowcalls_new(struct slowcalls **out, bool lacks_time, bool lacks_task)
 		return err;
 	}
 	sc->free_open = SLOWCALLS_NONE;
+	sc->lacks_time = lacks_time;
 	*out = sc;
 	return 0;
 }

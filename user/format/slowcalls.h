@@ -94,7 +94,7 @@ struct callpart {
 };
 
 struct slowcall {
-	uint64_t begin_ns;
+	uint64_t begin_ns;   /* 0: the rows have no times */
 	int64_t duration_ns; /* net if @is_net */
 	uint32_t tid;
 	uint32_t cpu;
