@@ -320,6 +320,7 @@ static int explain_say(struct sink_explain *se)
 	struct explain_result result;
 	const struct waited *lacking = NULL;
 	bool has_rate;
+	bool is_over;
 	int err = slowcalls_finish(se->calls);
 
 	if (err)
@@ -331,9 +332,12 @@ static int explain_say(struct sink_explain *se)
 	err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
 	if (!err && lacking)
 		say_lacks_waited(se, lacking);
+	is_over = !err && view.needs_limited && !result.has_limited;
+	if (is_over && !lacking)
+		log_error("'%s' has no call to explain", opts->input_path ? opts->input_path : "-");
 	if (!err && has_rate)
 		say_rate(se);
-	if (!err && view.needs_limited && !result.has_limited)
+	if (is_over)
 		return VERDICT_NOTHING;
 	return err || result.slow_start_cnt ? err : say_usual(se, &result);
 }
