@@ -105,7 +105,9 @@ static void openhint_write(const char *path, int err)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (err == -ENOENT && slash && slash > path)
+	if (err == -ELOOP)
+		log_hint("a symbolic link in it leads back to itself: -o takes another name");
+	else if (err == -ENOENT && slash && slash > path)
 		hint_directory(path, (size_t)(slash - path));
 	else if (err == -EISDIR)
 		log_hint("-o takes the name of a file");
@@ -251,13 +253,27 @@ static bool is_free_name(const char *path)
 	return path[strlen(path) - 1] != '/' && lstat(path, &st) && errno == ENOENT;
 }
 
+#ifndef CONFIGFS_MAGIC /* not in linux/magic.h */
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+
 /* Whether an open file is a setting, or something to read, of the kernel. */
 static bool is_of_kernel(int fd, const struct stat *st)
 {
+	static const unsigned int pseudo[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		TRACEFS_MAGIC,    DEBUGFS_MAGIC,  SECURITYFS_MAGIC,   SELINUX_MAGIC,
+		BPF_FS_MAGIC,     EFIVARFS_MAGIC, BINFMTFS_MAGIC,     CONFIGFS_MAGIC,
+	};
 	struct statfs fs;
 
-	return S_ISREG(st->st_mode) && !fstatfs(fd, &fs) &&
-	       (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC);
+	if (!S_ISREG(st->st_mode) || fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(pseudo) / sizeof(pseudo[0]); i++) {
+		if ((unsigned int)fs.f_type == pseudo[i])
+			return true;
+	}
+	return false;
 }
 
 static int open_checked(struct outfile *f, const volatile int *stop_cnt)
@@ -309,6 +325,14 @@ static int open_stdout(struct outfile *f)
 	return 0;
 }
 
+/* Whether links lead in a circle, so that nobody can open it; others are refused. */
+static bool is_loop(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) && errno == ELOOP;
+}
+
 static int open_file(struct outfile *f, const char *path, bool is_held,
 		     const volatile int *stop_cnt)
 {
@@ -331,7 +355,8 @@ static int open_file(struct outfile *f, const char *path, bool is_held,
 	else
 		log_error("cannot write '%s': %s", outfile_name(f),
 			  err == -EOPNOTSUPP ? "that is a file of the kernel" : strerror(-err));
-	if ((err == -ELOOP || err == -EACCES) && path && is_in_sticky_dir(path, &(uid_t){ 0 }))
+	if ((err == -ELOOP || err == -EACCES) && path && !is_loop(path) &&
+	    is_in_sticky_dir(path, &(uid_t){ 0 }))
 		log_hint(
 			"a link, file or FIFO of another user, or a file with several names, is refused in a world-writable directory");
 	else if (path)

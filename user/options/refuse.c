@@ -62,7 +62,8 @@ static const struct foreign {
 	  "report takes FILE itself: netfgraph report {FILE}" },
 	{ FOREIGN_MISPLACED, "report/show profile/show explain/show",
 	  "netfgraph record --show {skb.len} keeps them, and a report of that file shows them" },
-	{ FOREIGN_MISPLACED, "explain/input", "explain takes FILE itself: netfgraph explain {FILE}" },
+	{ FOREIGN_MISPLACED, "explain/input",
+	  "explain takes FILE itself: netfgraph explain {FILE}" },
 	{ FOREIGN_MISPLACED, "info/input info/interval",
 	  "info takes FILE itself: netfgraph info {FILE}" },
 	{ FOREIGN_MISPLACED, "diff/input", "diff takes both files itself: netfgraph diff A B" },
@@ -181,6 +182,7 @@ static const struct foreign {
 
 /* Longer values are not repeated in a hint. */
 #define VALUE_MAX 60
+#define SAID_MAX  1000 /* bytes of a value in a message */
 
 /* @value: NULL: keep the example. */
 static void fill_in(char *out, size_t size, const char *text, const char *value)
@@ -641,8 +643,10 @@ int refuse_value(const struct opts *opts, const struct opt_def *def, const char 
 		 const char *why)
 {
 	const char *hint = opts->hint ? opts->hint : value_hint(def, text);
+	const bool is_long = strlen(text) > SAID_MAX;
 
-	log_error("--%s: '%s' %s", def->name, text, why);
+	/* the reason comes last, and a message has an end */
+	log_error("--%s: '%.*s%s' %s", def->name, SAID_MAX, text, is_long ? "..." : "", why);
 	if (!hint)
 		return describe(def);
 	log_hint("%s", hint);
