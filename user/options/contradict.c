@@ -412,6 +412,8 @@ static const struct rule {
 	  "--explain needs -G or --preset, as explain without a FILE does" },
 	{ "explain", NULL, "event presets containers",
 	  "list --explain lists functions that explain traces: no -e, --presets or --containers" },
+	{ "presets containers", NULL, "graph-funcs nograph-funcs notrace-funcs preset",
+	  "-G, -g, -N and --preset choose functions, which --presets and --containers do not list" },
 	{ "containers", NULL, "trace-funcs",
 	  "--containers lists all containers, and takes no name" },
 	{ "user", "COMMAND", NULL, "--user needs a COMMAND" },

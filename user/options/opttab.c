@@ -807,7 +807,7 @@ const struct opt_def opt_defs[] = {
 	  "more, and calls are lost when the buffer is full. It is done anyway where the kernel's sums would "
 	  "differ: with --cgroup, --container, --pod, --netns, --packet, --slower-than, --errors-only, --filter, "
 	  "--nosleep-time, -g, -D and --attach session; -v gives the reason." },
-	{ 'o', "output", "FILE", TEXT(output_path), WRITES,
+	{ 'o', "output", "FILE", TEXT(output_path), WRITES | OPT_ONCE,
 	  "Write the trace to FILE (mode 0600) instead of standard output (-). A new file appears when tracing has begun, "
 	  "or with its first table; an existing one is replaced then, and stays as it is if the trace does not begin. In world-writable directories (/tmp), "
 	  "links and files of other users are refused." },
@@ -1043,10 +1043,10 @@ const struct exit_status_def exit_status_defs[] = {
 	  "Traced, until Ctrl-C or --timeout, even if no call was seen or matched; or FILE was read, a recording even if it has no "
 	  "call, but for explain. Standard error says so then. With COMMAND: its exit status (128 + N when signal N killed it)." },
 	{ VERDICT_FAILED,
-	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, is damaged or cut before its first event, or (info) is a text, or the output cannot be written: no room, its reader is gone, or at the end of the "
+	  "The host or its kernel refuses (no right, no such process, cgroup or container, no libpcap), or FILE cannot be read, is damaged or cut before its first event, or is a text (info) or one without times (-i, --by stage), or the output cannot be written: no room, its reader is gone, or at the end of the "
 	  "trace its reader reads nothing for 2 s (30 s in all; until a second Ctrl-C)." },
 	{ VERDICT_USAGE,
-	  "The command line or a configuration file is wrong, or -o names the input file." },
+	  "The command line or a configuration file is wrong, or needs a recording where FILE is a text (--filter, --packet), or -o names the input file." },
 	{ VERDICT_NOTHING,
 	  "A -T or -G matches no function of this kernel or of the recording, or an -N or -g names no function of this "
 	  "kernel; or an -e matches no tracepoint; or --when names a function that is not traced, or --filter or --show a name or a member that "

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "base/verdict.h"
 #include "format/details.h"
+#include "format/profile.h"
 #include "kernel/sleep.h"
 #include "kernel/tracepoint.h"
 #include "options/graphopts.h"
@@ -399,6 +400,13 @@ struct choose_rows {
 	bool has_tasks;         /* the text shows tasks */
 };
 
+/* A default from a configuration file does not apply to what has no such column. */
+static bool sorts_by_net(const struct opts *opts)
+{
+	return opts_is_given(opts, "sort") &&
+	       (opts->profile_sort == PROFILE_BY_NET || opts->profile_sort == PROFILE_BY_NET_SELF);
+}
+
 int choose_rows_check(const struct opts *opts)
 {
 	const struct selector *selector = selector_of(opts, SELECTS_BY_VALUES);
@@ -407,6 +415,7 @@ int choose_rows_check(const struct opts *opts)
 			     : opts->events.cnt        ? "--event"
 			     : opts->packet.insn_cnt   ? "--packet"
 			     : opts->input_is_followed ? "--follow"
+			     : sorts_by_net(opts)      ? "--sort net"
 						       : NULL;
 
 	bool is_dat;
