@@ -948,7 +948,7 @@ TEST(causes_as_json)
 		"\"details\":[{\"excess_ns\":4000000,\"comm\":\"hog\",\"tid\":7,\"tasks\":1}]}],"
 		"\"smaller_parts\":2,\"smaller_ns\":200000,\"not_explained_ns\":0,\"running_within\":null,\"likely\":[],\"events\":[],"
 		"\"slowest\":{\"duration_ns\":50300000,\"time_ns\":80000000,\"tid\":77,"
-		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[]}],\"hanging\":[],\"left_out\":[],\"meanwhile\":null}\n");
+		"\"comm\":\"curl\",\"cpu\":1},\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[]}],\"hanging\":[],\"untraced_ns\":0,\"left_out\":[],\"meanwhile\":null}\n");
 }
 
 /* The end of what is said of a live trace. */

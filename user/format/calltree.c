@@ -868,6 +868,12 @@ struct calltask *calltree_task_before_entry(struct calltree *ct, const struct ro
 	return task;
 }
 
+void calltree_cut(struct calltree *ct)
+{
+	for (uint32_t i = 0; i < ct->task_cnt; i++)
+		calls_leave(ct, ct->tasks[i], 0, 0);
+}
+
 void calltree_finish(struct calltree *ct)
 {
 	for (uint32_t i = 0; i < ct->task_cnt; i++)

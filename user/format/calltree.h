@@ -117,6 +117,9 @@ void calltree_free(struct calltree *ct);
 /* calltree_row - take the next row. Return: 0, or -ENOMEM, after which only free is allowed. */
 int calltree_row(struct calltree *ct, const struct row *row);
 
+/* calltree_cut - end the calls that are open now, without return: nothing was traced after them. */
+void calltree_cut(struct calltree *ct);
+
 /* calltree_finish - end the calls still open, without return, innermost first. */
 void calltree_finish(struct calltree *ct);
 

@@ -27,6 +27,7 @@ struct explain_view {
 		limits; /* and of functions without one, or that no call exceeds: the rule of slowgroups.h */
 	size_t limit_cnt;
 	const struct leftfuncs *left; /* NULL: none */
+	int64_t untraced_ns;          /* for so long nothing was traced */
 	const struct still *stills;   /* when the whole host stood still, ascending */
 	size_t still_cnt;
 	bool needs_limited; /* without a call that reaches one of limits nothing is explained */
@@ -56,6 +57,9 @@ struct explain_result {
 /* explain_put - append what is to be said, after slowcalls_finish. Return: 0 or -ENOMEM. */
 int explain_put(struct slowcalls *sc, const struct explain_view *view, enum explain_form form,
 		struct strbuf *out, struct explain_result *result);
+
+/* explain_gap_words - ", open when functions were left out": why the return of a call is not known. */
+const char *explain_gap_words(enum slowgap gap);
 
 /* span_put - append a length in the unit that suits it: 0.4 us, 12.31 ms, 1.012 s. */
 void span_put(struct strbuf *out, int64_t ns);

@@ -71,6 +71,11 @@ void explain_text_left(const struct explain_view *view, struct strbuf *out)
 {
 	put_left_by(view, LEFTOUT_OVERHEAD, out);
 	put_left_by(view, LEFTOUT_EVENTS, out);
+	if (!view->untraced_ns)
+		return;
+	strbuf_str(out, "\nNothing was traced for ");
+	span_put(out, view->untraced_ns);
+	strbuf_str(out, ": calls that began then are not known.\n");
 }
 
 /* Of a flight recorder's file. */

@@ -403,6 +403,7 @@ void explain_json_hanging(const struct slowcalls *sc, const struct explain_view 
 
 void explain_json_left(const struct explain_view *view, struct jsonw *w)
 {
+	json_i64_put(w, "untraced_ns", view->untraced_ns);
 	jsonw_key(w, "left_out");
 	jsonw_array(w);
 	for (size_t i = 0; view->left && i < view->left->cnt; i++) {

@@ -909,10 +909,17 @@ static void put_torn(struct explain *ex)
 		cnt, plural(cnt, "call", "calls"), plural(cnt, "lacks", "lack"));
 }
 
+const char *explain_gap_words(enum slowgap gap)
+{
+	return gap == SLOWGAP_WINDOW ? ", open when a window ended (--duty)"
+				     : ", open when functions were left out";
+}
+
 /* Calls that are in no number. */
 static void put_unknown_calls(struct explain *ex)
 {
 	const struct startfunc *start = ex->causes->start;
+	const uint64_t lost_cnt = start->cut_cnt - start->gaps.cnt;
 
 	if (ex->view->lacks_tasks) {
 		put_torn(ex);
@@ -924,10 +931,22 @@ static void put_unknown_calls(struct explain *ex)
 		put_open(ex->out, start->open_ns);
 		strbuf_str(ex->out, ".\n");
 	}
-	if (start->cut_cnt)
+	for (enum slowgap gap = 0; gap < SLOWGAP_CNT; gap++) {
+		if (!start->gaps.cnts[gap])
+			continue;
+		strbuf_printf(ex->out, "Not known: %" PRIu64 " more %s%s", start->gaps.cnts[gap],
+			      plural(start->gaps.cnts[gap], "call", "calls"),
+			      explain_gap_words(gap));
+		if (start->gaps.longest_ns[gap]) {
+			strbuf_str(ex->out, ", one after ");
+			put_open(ex->out, start->gaps.longest_ns[gap]);
+		}
+		strbuf_str(ex->out, ".\n");
+	}
+	if (lost_cnt)
 		strbuf_printf(ex->out,
 			      "Not known: %" PRIu64 " more %s, of which events are missing.\n",
-			      start->cut_cnt, plural(start->cut_cnt, "call", "calls"));
+			      lost_cnt, plural(lost_cnt, "call", "calls"));
 }
 
 static void put_unknown(struct explain *ex)

@@ -100,6 +100,7 @@ struct slowcalls {
 	uint32_t point_causes[2]; /* what the time of the last point went into */
 	uint64_t seen_ns;         /* the latest time of all rows; 0: they have none */
 	bool lacks_time;
+	struct slowgaps gaps;
 	bool keeps_trees;
 	bool has_sleeps;
 	bool is_ending;
@@ -495,6 +496,17 @@ static void tree_keep(struct slowcalls *sc, struct startfunc *start, struct open
 	open->tree = tree;
 }
 
+/* A call that lacks its entry or its return. */
+static void start_cut(struct slowcalls *sc, struct startfunc *start, const struct call *call)
+{
+	if (!call->has_entry && slowgap_takes_stray(&start->gaps))
+		return;
+	start->cut_cnt++;
+	start->stray_cnt += !call->has_entry;
+	if (slowgaps_ended(&sc->gaps, call))
+		slowgaps_count(&sc->gaps, call, &start->gaps);
+}
+
 static void start_end(struct slowcalls *sc, struct calltask *task, const struct call *call,
 		      uint32_t func)
 {
@@ -505,7 +517,8 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 		return;
 	if (call->is_untimed) {
 		start->untimed_cnt++;
-	} else if (sc->is_ending && call->has_entry && !call->has_return) {
+	} else if (sc->is_ending && call->has_entry && !call->has_return &&
+		   !slowgaps_ended(&sc->gaps, call)) {
 		const uint64_t end_ns = call->end_ns > sc->seen_ns ? call->end_ns : sc->seen_ns;
 
 		start->open_cnt++;
@@ -516,8 +529,7 @@ static void start_end(struct slowcalls *sc, struct calltask *task, const struct 
 				open->in_ns && end_ns > open->in_ns ? end_ns - open->in_ns : 0;
 		}
 	} else if (!call->has_entry || !call->has_return || !call->has_duration) {
-		start->cut_cnt++;
-		start->stray_cnt += !call->has_entry;
+		start_cut(sc, start, call);
 	} else {
 		parts_merge(open);
 		if (VEC_RESERVE(start->calls, start->call_cap, start->call_cnt + 1) ||
@@ -1058,6 +1070,20 @@ static void on_comment(struct slowcalls *sc)
 		sc->err = -ENOMEM;
 	else if (task->call_cnt && task->user)
 		tree_add(sc, task, task->call_cnt, sc->point_causes);
+}
+
+void slowcalls_left_out(struct slowcalls *sc, uint64_t time_ns)
+{
+	sc->gaps.left_ns = time_ns;
+}
+
+int slowcalls_gap(struct slowcalls *sc, enum slowgap kind, uint64_t from_ns)
+{
+	sc->gaps.kind = kind;
+	sc->gaps.from_ns = from_ns;
+	calltree_cut(sc->tree);
+	sc->gaps.from_ns = 0;
+	return sc->err;
 }
 
 int slowcalls_row(struct slowcalls *sc, const struct row *row)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "format/calltree.h"
+#include "format/slowgap.h"
 #include "format/slowtree.h"
 #include "trace/row.h"
 
@@ -111,12 +112,14 @@ struct startfunc {
 		calls; /* that have an entry, a return and a duration, in the order of their returns */
 	size_t call_cnt;
 	size_t call_cap;
-	uint64_t cut_cnt;    /* calls that lack their entry or return, because events are missing */
-	uint64_t stray_cnt;  /* of those, the ones that lack their entry */
-	uint64_t open_cnt;   /* that had not returned at the end, */
-	uint64_t open_ns;    /* and how long the longest had taken then, */
-	uint32_t open_in;    /* in which function it was */
-	uint64_t open_in_ns; /* without a traced call; 0: unknown */
+	uint64_t cut_cnt;   /* calls that lack their entry or return, because events are missing */
+	uint64_t stray_cnt; /* of those, the ones that lack their entry, */
+	struct slowgap_calls
+		gaps;         /* and the ones that were open when a gap began, which ended them */
+	uint64_t open_cnt;    /* that had not returned at the end, */
+	uint64_t open_ns;     /* and how long the longest had taken then, */
+	uint32_t open_in;     /* in which function it was */
+	uint64_t open_in_ns;  /* without a traced call; 0: unknown */
 	uint64_t untimed_cnt; /* of a trace without durations */
 	struct slowtree
 		tree; /* with slowcalls_keep_trees, that of the slowest call, the last one of several */
@@ -132,6 +135,12 @@ int slowcalls_keep_trees(struct slowcalls *sc, unsigned int cpu_width);
 
 /* slowcalls_row - take the next row. Return: 0 or -ENOMEM, after which only free is allowed. */
 int slowcalls_row(struct slowcalls *sc, const struct row *row);
+
+/* slowcalls_left_out - functions are left out from @time_ns on. */
+void slowcalls_left_out(struct slowcalls *sc, uint64_t time_ns);
+
+/* slowcalls_gap - nothing was traced from @from_ns until now: all rows from before have been taken. Return: 0 or -ENOMEM. */
+int slowcalls_gap(struct slowcalls *sc, enum slowgap kind, uint64_t from_ns);
 
 /* slowcalls_finish - the trace ends. Return: 0 or -ENOMEM. */
 int slowcalls_finish(struct slowcalls *sc);

@@ -26,6 +26,7 @@ struct sink_explain {
 	bool has_counted;
 	struct stills stills; /* of a live trace */
 	struct leftfuncs left;
+	int64_t untraced_ns; /* when functions were left out, and between windows */
 	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
 	size_t limit_cnt;
 	struct waited *waited;
@@ -170,7 +171,18 @@ static void explain_take_row(struct sink *sink, struct row *row)
 static int explain_take_leftout(struct sink *sink, const struct leftout *lo)
 {
 	struct sink_explain *se = (struct sink_explain *)sink;
-
+	if (lo->limit == LEFTOUT_WINDOW) {
+		sum_add(&se->untraced_ns, (int64_t)(lo->measured & INT64_MAX));
+		if (se->calls && !se->rows.err)
+			rowsink_fail(&se->rows,
+				     slowcalls_gap(se->calls,
+						   lo->max ? SLOWGAP_WINDOW : SLOWGAP_LEFT,
+						   lo->measured < lo->time_ns
+							   ? lo->time_ns - lo->measured
+							   : lo->time_ns));
+	} else if (se->calls && lo->func_cnt) {
+		slowcalls_left_out(se->calls, lo->time_ns);
+	}
 	return leftfuncs_add(&se->left, lo, se->rows.facts->functab);
 }
 
@@ -192,6 +204,54 @@ static void explain_take_counted(struct sink *sink, const struct netstat *counte
 	se->has_counted = true;
 }
 
+/* @start has so many more calls: "not known: 2 calls of f, open when functions were left out, one after 1.302 s" */
+static void say_more(const struct sink_explain *se, const char *path, const struct startfunc *start,
+		     const char *what, uint64_t cnt, const char *why, uint64_t longest_ns)
+{
+	const struct text name = slowcalls_name(se->calls, start->func);
+	struct strbuf longest = { 0 };
+
+	if (longest_ns) {
+		strbuf_str(&longest, ", one after ");
+		span_put(&longest, longest_ns < INT64_MAX ? (int64_t)longest_ns : INT64_MAX);
+	}
+	if (cnt)
+		log_warn("%s%s: %" PRIu64 " %s of %.*s%s%s", path, what, cnt,
+			 plural(cnt, "call", "calls"), (int)name.len, name.ptr, why,
+			 strbuf_cstr(&longest));
+	strbuf_release(&longest);
+}
+
+/* Calls that may have been slow, and are in no number. @path: of the file, before each line. */
+static void say_unknown(const struct sink_explain *se, const char *path)
+{
+	const struct startfunc *start;
+	struct strbuf text = { 0 };
+
+	/* calls of a text without tasks fall apart where they move to another CPU */
+	if (!se->rows.facts->columns.proc)
+		return;
+	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
+		say_more(se, path, start, "not returned at the end", start->open_cnt, "",
+			 start->open_ns);
+		for (enum slowgap gap = 0; gap < SLOWGAP_CNT; gap++)
+			say_more(se, path, start, "not known", start->gaps.cnts[gap],
+				 explain_gap_words(gap), start->gaps.longest_ns[gap]);
+		say_more(se, path, start, "not known", start->cut_cnt - start->gaps.cnt,
+			 ", of which events are missing", 0);
+	}
+	if (se->untraced_ns) {
+		span_put(&text, se->untraced_ns);
+		log_warn("%snothing was traced for %s: calls that began then are not known", path,
+			 strbuf_cstr(&text));
+		if (!se->rows.opts->input_path && se->left.cnt)
+			log_hint(
+				"a trace of fewer functions (--callee-depth 1), or with a higher %s, leaves none out",
+				leftout_option(se->left.funcs[0].limit));
+	}
+	strbuf_release(&text);
+}
+
 /* Nothing is slow: say what was looked at. Return: VERDICT_NOTHING. */
 static int say_usual(const struct sink_explain *se, const struct explain_result *result)
 {
@@ -203,6 +263,7 @@ static int say_usual(const struct sink_explain *se, const struct explain_result 
 
 	if (opts->input_path)
 		strbuf_printf(&path, "'%s': ", opts->input_path);
+	say_unknown(se, strbuf_cstr(&path));
 	if (!result->most) {
 		log_error("%sno call is known from its entry to its return, with a duration",
 			  strbuf_cstr(&path));
@@ -308,6 +369,7 @@ static int explain_say(struct sink_explain *se)
 		.limit_cnt = se->limit_cnt,
 		.start_max = opts->profile_rows,
 		.left = &se->left,
+		.untraced_ns = se->untraced_ns,
 		.stills = se->stills.items,
 		.still_cnt = se->stills.cnt,
 		.lost_cnt = se->lost_cnt,
