@@ -168,7 +168,7 @@ static void another_drop(uint64_t at)
 TEST(rules_that_did_not_drop_a_packet_are_not_named)
 {
 	static const char nobody[] =
-		"packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP (by a firewall rule or connection tracking; --show rules names the table) in nf_hook_slow: in 2 of 2";
+		"packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP (by a firewall rule or connection tracking; recorded with --show rules --graph-opts retval, it names the table) in nf_hook_slow: in 2 of 2";
 
 	check_drop(
 		accepted_before,

@@ -253,7 +253,7 @@ TEST(what_was_dropped_is_said_with_its_reason)
 	check_has(
 		NULL,
 		"(median).\nLikely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP "
-		"(by a firewall rule or connection tracking; --show rules names the table) in nft_do_chain: in 2 of 2 slow calls, and in 0 of 40 others.\nWhat a slow call",
+		"(by a firewall rule or connection tracking; recorded with --show rules --graph-opts retval, it names the table) in nft_do_chain: in 2 of 2 slow calls, and in 0 of 40 others.\nWhat a slow call",
 		true);
 }
 
@@ -299,7 +299,7 @@ TEST(the_place_of_a_drop_that_tracing_hides)
 	put_freed_below(put_usuals(1000, 40), 2, funcs, 2, IS_HIDDEN, "NETFILTER_DROP", 2048);
 	check_has(
 		NULL,
-		"(by a firewall rule or connection tracking; --show rules names the table) in nft_do_chain: in 2 of 2",
+		"(by a firewall rule or connection tracking; recorded with --show rules --graph-opts retval, it names the table) in nft_do_chain: in 2 of 2",
 		true);
 }
 
@@ -358,7 +358,7 @@ TEST(a_drop_in_a_connect_without_others)
 		10000, NULL,
 		"1 of 1 call of f was slow: 50.00 ms.\n"
 		"Likely because IPv4 packets were dropped (skb:kfree_skb) reason=NETFILTER_DROP (by a "
-		"firewall rule or connection tracking; --show rules names the table) in nft_do_chain: in 1 of 1 slow call; there are no "
+		"firewall rule or connection tracking; recorded with --show rules --graph-opts retval, it names the table) in nft_do_chain: in 1 of 1 slow call; there are no "
 		"others to compare with.\n    49.00 ms",
 		true);
 	check_slower_has(10000, NULL, "counters", false);

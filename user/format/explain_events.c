@@ -92,8 +92,12 @@ static void put_event(struct explain *ex, const struct cause *cause)
 		explain_put_name(ex, key->state);
 	}
 	if (detail->rules == SLOWCALLS_NONE && explain_name_is(ex, key->state, "NETFILTER_DROP"))
-		strbuf_printf(ex->out, " (by a firewall rule or connection tracking%s)",
-			      slowcalls_rules(ex->sc, 0) ? "" : "; --show rules names the table");
+		strbuf_printf(
+			ex->out, " (by a firewall rule or connection tracking%s)",
+			slowcalls_rules(ex->sc, 0) ? ""
+			: ex->view->input
+				? "; recorded with --show rules --graph-opts retval, it names the table"
+				: "; --show rules names the table");
 	if (detail->from != SLOWCALLS_NONE) {
 		strbuf_str(ex->out, " in ");
 		explain_put_name(ex, detail->from);

@@ -297,7 +297,7 @@ static const char *missing(struct opts *opts)
 /* ---- options that exclude each other ---- */
 
 /* An equivalent for files, or for a later time. NULL: none. */
-static const char *live_hint(const char *name)
+static const char *live_hint(const struct opts *opts, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -308,8 +308,13 @@ static const char *live_hint(const char *name)
 		{ "container", "with record --container, the recording has only these tasks" },
 		{ "pod", "with record --pod, the recording has only these tasks" },
 		{ "netns", "with record --netns, the recording has only these tasks" },
+		{ "show", "with record --show, the recording has what that shows" },
 	};
+	static const char of_rules[] =
+		"with record --show rules --graph-opts retval, explain FILE names the table: docs/explain.md, Whose rules dropped a packet";
 
+	if (opts->verb == VERB_EXPLAIN && !strcmp(name, "show"))
+		return of_rules;
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
 		if (!strcmp(hints[i].name, name))
 			return hints[i].hint;
@@ -331,7 +336,7 @@ static const char *file_contradiction(struct opts *opts)
 	}
 	if (name) {
 		snprintf(why, sizeof(why), "--%s works only while tracing, not on a file", name);
-		opts->hint = live_hint(name);
+		opts->hint = live_hint(opts, name);
 		return why;
 	}
 	for (size_t i = 0; i < opts->trace_funcs.cnt; i++) {
