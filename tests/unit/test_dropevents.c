@@ -74,6 +74,26 @@ static void ipt_verdict(uint64_t at)
 	DROP(at + 10, "NETFILTER_DROP", "nf_hook_slow+0x9/0x20");
 }
 
+/* At a hook, which is that of the chain. */
+static void ipt_at_hook(uint64_t at)
+{
+	static const struct value args[] = { FIELD_TEXT("nf_table", "filter"),
+					     { .name = TEXT("nf_hook"), .number = 1 } };
+
+	put_rules(at, "ipt_do_table", args, 2, &dropped);
+	DROP(at + 10, "NETFILTER_DROP", "nf_hook_slow+0x9/0x20");
+}
+
+/* Where there is no such chain. */
+static void ip6t_at_another_hook(uint64_t at)
+{
+	static const struct value args[] = { FIELD_TEXT("nf_table", "filter"),
+					     { .name = TEXT("nf_hook"), .number = 5 } };
+
+	put_rules(at, "ip6t_do_table", args, 2, &dropped);
+	DROP(at + 10, "NETFILTER_DROP", "nf_hook_slow+0x9/0x20");
+}
+
 /* Before 5.17 there are no reasons. */
 static void ip6t_verdict(uint64_t at)
 {
@@ -122,6 +142,10 @@ TEST(rules_that_dropped_a_packet_are_named)
 	check_drop(
 		ipt_verdict,
 		"packets were dropped by iptables table filter (skb:kfree_skb) reason=NETFILTER_DROP in nf_hook_slow: ");
+	check_drop(ipt_at_hook,
+		   "packets were dropped by iptables table filter, chain INPUT (skb:kfree_skb) ");
+	check_drop(ip6t_at_another_hook,
+		   "packets were dropped by ip6tables table filter (skb:kfree_skb) ");
 	check_drop(
 		ip6t_verdict,
 		"packets were dropped by ip6tables table filter (skb:kfree_skb) in nf_hook_slow: ");

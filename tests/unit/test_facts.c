@@ -136,18 +136,23 @@ static int make_queue(struct btf *btf)
 	return queue;
 }
 
-/* unsigned int ipt_do_table(struct xt_table *table, struct sk_buff *skb), before 5.16 */
+/* unsigned int ipt_do_table(struct sk_buff *skb, struct nf_hook_state *state, struct xt_table *table), before 5.16 */
 static void make_rules(struct btf *btf, int skb)
 {
 	const int letters = btf__add_array(btf, ids[I_S32], ids[I_CHAR], 16);
 	int table = btf__add_struct(btf, "xt_table", 16);
-	int proto;
+	int state, proto;
 
 	btf__add_field(btf, "name", letters, 0, 0);
 	table = btf__add_ptr(btf, table);
+	state = btf__add_struct(btf, "nf_hook_state", 2);
+	btf__add_field(btf, "hook", ids[I_U8], 0, 0);
+	btf__add_field(btf, "pf", ids[I_U8], 8, 0);
+	state = btf__add_ptr(btf, state);
 	proto = btf__add_func_proto(btf, ids[I_U32]);
-	btf__add_func_param(btf, "table", table);
 	btf__add_func_param(btf, "skb", skb);
+	btf__add_func_param(btf, "state", state);
+	btf__add_func_param(btf, "table", table);
 	CHECK(btf__add_func(btf, "ipt_do_table", BTF_FUNC_GLOBAL, proto) > 0);
 }
 
@@ -283,7 +288,8 @@ TEST(tables_alone_are_shown_where_nothing_else_is_wanted)
 				     i));
 	CHECK(!shown_unfound(wanted) && shown_word_cnt(wanted, 0));
 	proto = proto_table_get(types, 0);
-	CHECK(proto->arg_cnt == 1 && text_equal(proto->args[0].name, text_from("nf_table")));
+	CHECK(proto->arg_cnt == 2 && text_equal(proto->args[0].name, text_from("nf_table")));
+	CHECK(text_equal(proto->args[1].name, text_from("nf_hook"))); /* not nf_family */
 	CHECK(!shown_word_cnt(wanted, 1) && !shown_word_cnt(wanted, 2));
 	for (uint32_t i = 1; i < 3; i++)
 		CHECK(!shown_resolve(wanted, types, fake.kb, kbtf_next(fake.kb, names[i], NULL),

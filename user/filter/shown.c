@@ -634,7 +634,11 @@ static bool is_wanted(const struct shown *shown, const struct fact *fact, const 
 
 	if (fact->func && strcmp(func, fact->func) != 0)
 		return false;
-	return !shown->only_tables || text_has_word("nf_table nf_chain", label);
+	if (!shown->only_tables || text_has_word("nf_table nf_chain", label))
+		return true;
+	/* of iptables, the hook tells the chain */
+	return text_has_word("ipt_do_table ip6t_do_table", text_from(func)) &&
+	       text_equal(label, text_from("nf_hook"));
 }
 
 /* Add what the word stands for. Return: >= 0 or -errno. */

@@ -67,7 +67,7 @@ struct shown {
 	struct shown_name names[SHOWN_MEMBER_MAX];
 	uint32_t cnt;
 	bool has_facts[SHOWN_WORD_CNT]; /* the list has the word */
-	bool only_tables;               /* of rules, only the tables and chains in which they are */
+	bool only_tables; /* of rules, only the tables and chains in which they are; of iptables, whose hook tells the chain */
 	bool finds_facts
 		[SHOWN_WORD_CNT]; /* a function has some, even if there is no room for them */
 	char *text;               /* has the names */

@@ -25,6 +25,15 @@ const char *droprules_whose(struct text func)
 	return NULL;
 }
 
+/* The chain at which iptables begins at a hook (NF_INET_PRE_ROUTING and others); len 0: there is none. */
+static struct text iptables_chain(uint64_t hook)
+{
+	static const char *const chains[] = { "PREROUTING", "INPUT", "FORWARD", "OUTPUT",
+					      "POSTROUTING" };
+
+	return hook < ARRAY_SIZE(chains) ? text_from(chains[hook]) : (struct text){ "", 0 };
+}
+
 bool droprules_of(struct droprules *out, const struct call *call)
 {
 	if (!call->arg_cnt || !call->sym || !droprules_whose(call->sym->name))
@@ -37,6 +46,8 @@ bool droprules_of(struct droprules *out, const struct call *call)
 			out->table = arg->text;
 		else if (text_equal(arg->name, text_from("nf_chain")))
 			out->chain = arg->text;
+		else if (text_equal(arg->name, text_from("nf_hook")))
+			out->chain = iptables_chain(arg->number);
 	}
 	return out->table.len && *out->table.ptr != '('; /* "(null)", "(fault)" */
 }

@@ -13,7 +13,7 @@ struct droprules {
 	struct text func;
 	struct text table;
 	struct text
-		chain; /* where it began: a jump to another chain is no call; len 0: not known, as of iptables */
+		chain; /* where it began: a jump to another chain is no call; len 0: not known */
 };
 
 /* droprules_of - the rules that @call evaluates. Return: whether it is known to evaluate any. */
