@@ -936,7 +936,7 @@ TEST(causes_as_json)
 		"{\"schema\":1,\"file\":\"x.rec\",\"has_sleeps\":true,\"lost_events\":4,\"functions\":["
 		"{\"func\":\"f\",\"module\":null,\"calls\":30,\"slow_calls\":2,\"beyond_calls\":0,"
 		"\"slower_than_ns\":null,\"slow_at_least_ns\":50100000,\"slow_median_ns\":50100000,"
-		"\"usual_median_ns\":100000,\"excess_ns\":100200000,\"stood_still_ns\":0,\"causes\":["
+		"\"usual_median_ns\":100000,\"excess_ns\":100200000,\"stood_still_ns\":0,\"waited_for\":false,\"causes\":["
 		"{\"kind\":\"asleep\",\"func\":\"wait_more\",\"module\":null,\"state\":\"S\","
 		"\"excess_ns\":96000000,\"excess_percent\":95.8,\"slow_ns\":96000000,"
 		"\"usual_ns\":0,\"slow_count\":2,\"usual_count\":0,\"slow_calls_with\":2,"

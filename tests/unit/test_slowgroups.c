@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "format/explain.h"
 #include "harness.h"
 #include "rows.h"
@@ -428,11 +429,12 @@ TEST(groups_as_json_and_as_a_page)
 	CHECK(!slowcalls_finish(sc));
 	say(EXPLAIN_JSON, &view, &out);
 	check_in(&out, "\"calls\":207,\"slow_calls\":6,\"beyond_calls\":0,");
-	check_in(&out, "\"excess_ns\":1214400000,\"stood_still_ns\":0,\"causes\":[");
+	check_in(&out,
+		 "\"excess_ns\":1214400000,\"stood_still_ns\":0,\"waited_for\":false,\"causes\":[");
 	check_in(&out, "\"open_calls\":0,\"cut_calls\":0,\"other_groups\":[{\"slow_calls\":1,"
 		       "\"slow_at_least_ns\":1000000000,\"slow_median_ns\":1000000000,"
 		       "\"usual_median_ns\":100000,\"excess_ns\":999900000,"
-		       "\"stood_still_ns\":980000000,\"causes\":[");
+		       "\"stood_still_ns\":980000000,\"waited_for\":false,\"causes\":[");
 	check_in(&out, "\"cpu\":1}}]}],\"hanging\":[]");
 	say(EXPLAIN_HTML, &view, &out);
 	check_in(&out, "<pre>7 of 207 calls of f were slow, of 2 kinds;");
@@ -458,5 +460,188 @@ TEST(two_calls_have_both_times)
 	check_in(
 		&out,
 		"1 more took over four times the median, but far less than the slow ones (--slower-than explains it).\n");
+	strbuf_release(&out);
+}
+
+/* ---- what a flight recorder waited for ---- */
+
+/* A call of f by a task, which sleeps for 50 ms until a waker that is in @slept ends that. */
+static uint64_t put_slept(uint64_t at_us, uint32_t tid, const char *slept, const char *did)
+{
+	const struct row rows[] = {
+		call_row(ROW_ENTRY, 0, at_us * US, 0, "f"),
+		call_row(ROW_COMMENT, 1, (at_us + 50010) * US, 0, ""),
+		call_row(ROW_COMMENT, 1, (at_us + 50010) * US, 0, ""),
+		call_row(ROW_RETURN, 0, (at_us + 50100) * US, 50100 * US, "f"),
+	};
+	const char *const texts[] = { NULL, slept, did, NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct row row = rows[i];
+
+		row.task.tid = tid;
+		row.text = text_from(texts[i] ? texts[i] : "");
+		if (row.kind != ROW_COMMENT || texts[i])
+			CHECK(!slowcalls_row(sc, &row));
+	}
+	return at_us + 60000;
+}
+
+#define SLEPT_BY(waker, comm, pid)                                                          \
+	"slept: us=50000 state=S in=sk_wait_data+0x1/0x20 waker=" waker " waker_comm=" comm \
+	" waker_pid=" pid " from=tcp_data_queue+0x2/0x30 queued_us=0"
+#define RAN    DID("50000", "0", "0", "0", "0", "")
+#define DOZED  DID("0", "0", "0", "50000", "50000", "state=S in=hrtimer_nanosleep+0x1/0x9")
+#define WAITED 30000 * US /* slow is what took as long */
+
+static const struct slow_limit waited_limits[] = { { "f", WAITED }, { "other", WAITED } };
+
+static void say_waited(const struct slow_waited *waited, size_t cnt, enum explain_form form,
+		       struct strbuf *out)
+{
+	const struct explain_view view = { .input = "x",
+					   .limits = waited_limits,
+					   .limit_cnt = ARRAY_SIZE(waited_limits),
+					   .waited = waited,
+					   .waited_cnt = cnt,
+					   .has_sleeps = true };
+
+	struct explain_result result;
+
+	strbuf_reset(out);
+	CHECK(!explain_put(sc, &view, form, out, &result));
+}
+
+/* Others that took as long, because nobody sent them anything, would give the wrong sender the blame. */
+TEST(what_a_recorder_waited_for_first_is_apart)
+{
+	struct slow_waited waited[] = {
+		{ TEXT("f"), 1000 * US, 9 }, /* a usual call has begun then, of another task */
+		{ TEXT("g"), 0, 77 },
+		{ TEXT("f"), 0, 77 },
+		{ TEXT("f"), 0, 5 },
+	};
+	struct strbuf out = { 0 };
+	uint64_t at = put_usuals(1000, 30);
+
+	waited[3].begin_ns = at * US;
+	at = put_slept(at, 5, SLEPT_BY("own_softirq", "client", "8"), DOZED);
+	waited[1].begin_ns = waited[2].begin_ns = at * US + 700;
+	at = put_slept(at, 77, SLEPT_BY("own_softirq", "app", "9"), RAN);
+	put_slept(at, 5, SLEPT_BY("own_softirq", "client", "8"), DOZED);
+	CHECK(!slowcalls_finish(sc));
+	say_waited(waited, 4, EXPLAIN_TEXT, &out);
+	check_in(
+		&out,
+		"3 of 33 calls of f were slow, of 2 kinds; the others took 100.0 us (median):\n"
+		"     1 took 50.10 ms, the one that the recorder waited for first: asleep in "
+		"sk_wait_data (state S) 100 %; app-9 meanwhile ran 100 %\n"
+		"     2 took 50.10 ms each: asleep in sk_wait_data (state S) 100 %; client-8 "
+		"meanwhile was asleep in hrtimer_nanosleep (state S) 100 %\n"
+		"Slow is what took 30.00 ms or longer, as the recorder's --when says.\n\n"
+		"1 of 33 calls of f was slow, the one that the recorder waited for first: 50.10 ms "
+		"instead of 100.0 us (medians).\n"
+		"Likely: the sender was late: app-9 ran for 100 % of that time.\n");
+	check_in(&out, "\n2 of 33 calls of f were slow: 50.10 ms each instead");
+	say_waited(waited, 4, EXPLAIN_JSON, &out);
+	check_in(&out, "\"slow_calls\":1,\"beyond_calls\":0,\"slower_than_ns\":30000000,");
+	check_in(&out, "\"waited_for\":true,");
+	check_in(&out, "\"other_groups\":[{\"slow_calls\":2,");
+	check_in(&out, "\"waited_for\":false,");
+	waited[3].begin_ns += 1999;
+	say_waited(waited + 3, 1, EXPLAIN_TEXT, &out);
+	check_in(&out,
+		 "\n     2 took 50.10 ms each, with the one that the recorder waited for first: ");
+	waited[3].begin_ns += 2;
+	say_waited(waited + 3, 1, EXPLAIN_TEXT, &out);
+	check_in(&out, "3 of 33 calls of f were slow: 50.10 ms instead");
+	strbuf_release(&out);
+}
+
+/* What the user says is slow is of one kind. */
+TEST(what_a_recorder_waited_for_is_not_apart_if_the_user_says_what_is_slow)
+{
+	const struct slow_waited waited = { TEXT("f"), 31000 * US, 77 };
+	const struct explain_view view = {
+		.input = "x", .slower_ns = WAITED, .waited = &waited, .waited_cnt = 1
+	};
+	struct strbuf out = { 0 };
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slept(at, 77, SLEPT_BY("task", "app", "9"), RAN);
+	put_slept(at, 5, SLEPT_BY("task", "client", "8"), DOZED);
+	CHECK(!slowcalls_finish(sc));
+	say(EXPLAIN_TEXT, &view, &out);
+	check_in(&out, "2 of 32 calls of f were slow: 50.10 ms each instead");
+	strbuf_release(&out);
+}
+
+/* Two of two calls: in how many groups they are. */
+static void check_alike(uint32_t tid, const char *slept, const char *did, bool are_alike)
+{
+	const struct slow_waited waited = { TEXT("f"), 31000 * US, 77 };
+	struct strbuf out = { 0 };
+
+	calls_free();
+	calls_begin();
+	put_slept(put_slept(put_usuals(1000, 30), 77, SLEPT_BY("task", "app", "9"), RAN), tid,
+		  slept, did);
+	CHECK(!slowcalls_finish(sc));
+	say_waited(&waited, 1, EXPLAIN_TEXT, &out);
+	check_in(&out, are_alike ? "2 of 32 calls of f were slow: 50.10 ms each instead"
+				 : "2 of 32 calls of f were slow, of 2 kinds;");
+	strbuf_release(&out);
+}
+
+TEST(what_is_slow_like_what_a_recorder_waited_for)
+{
+	check_alike(77, SLEPT_BY("task", "app", "9"), RAN, true);
+	check_alike(5, SLEPT_BY("task", "app", "9"), RAN, true);
+	/* it is not known what the waker did */
+	check_alike(5, SLEPT_BY("task", "app", "9"), NULL, true);
+	check_alike(77, SLEPT_BY("task", "app", "9"), DOZED, false);
+	check_alike(77, SLEPT_BY("task", "app", "8"), RAN, false);
+	check_alike(77, SLEPT_BY("own_softirq", "app", "9"), RAN, false);
+	check_alike(77,
+		    "slept: us=50000 state=S in=futex_wait+0x1/0x20 waker=task waker_comm=app "
+		    "waker_pid=9 from=wake+0x2/0x30 queued_us=0",
+		    RAN, false);
+	check_alike(77, NULL, NULL, false);
+}
+
+/* Of what comes from outside, nobody is known but who waited. */
+TEST(what_a_recorder_waited_for_may_come_from_outside)
+{
+	struct slow_waited waited = { TEXT("f"), 31000 * US, 77 };
+	struct strbuf out = { 0 };
+	uint64_t at = put_usuals(1000, 30);
+
+	at = put_slept(at, 77, SLEPT_BY("softirq", "swapper/0", "0"), NULL);
+	at = put_slept(at, 77, SLEPT_BY("softirq", "hog", "3"), NULL);
+	put_slept(at, 5, SLEPT_BY("softirq", "swapper/0", "0"), NULL);
+	CHECK(!slowcalls_finish(sc));
+	say_waited(&waited, 1, EXPLAIN_TEXT, &out);
+	check_in(&out,
+		 "     2 took 50.10 ms each, with the one that the recorder waited for first: ");
+	check_in(&out, "\n     1 took 50.10 ms: asleep in");
+	strbuf_release(&out);
+}
+
+TEST(functions_are_explained_as_a_recorder_waited_for_them)
+{
+	struct slow_waited waited[] = { { TEXT("f"), 31000 * US, 77 }, { TEXT("other"), 0, 77 } };
+	struct strbuf out = { 0 };
+	uint64_t at = put_slow(put_usuals(1000, 30), 50000, NULL);
+
+	waited[1].begin_ns = at * US;
+	put(ROW_LEAF, 0, at, 900000, "other");
+	CHECK(!slowcalls_finish(sc));
+	say_waited(waited, 0, EXPLAIN_TEXT, &out);
+	CHECK(!strncmp(strbuf_cstr(&out), "1 of 1 call of other", 20));
+	say_waited(waited, 2, EXPLAIN_TEXT, &out);
+	CHECK(!strncmp(strbuf_cstr(&out), "1 of 31 calls of f was", 22));
+	check_in(&out, "\n1 of 1 call of other was slow: ");
+	say_waited(waited + 1, 1, EXPLAIN_TEXT, &out);
+	CHECK(!strncmp(strbuf_cstr(&out), "1 of 1 call of other", 20));
 	strbuf_release(&out);
 }

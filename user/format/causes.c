@@ -737,6 +737,7 @@ static int group_make(struct causes *out, const struct slowcalls *sc,
 	out->slowest = group->calls[group->cnt - 1];
 	out->excess_ns = slowgroup_excess(groups, group);
 	out->is_still = group->is_still;
+	out->is_waited = group->is_waited;
 	if (group->is_still)
 		out->still_ns = slowcalls_still_ns(out->slowest, what);
 	err = causes_make(out, sc, &of);

@@ -74,6 +74,7 @@ struct causes {
 	int64_t excess_ns;      /* of all slow calls together */
 	bool is_still;          /* the host stood still in these calls, */
 	int64_t still_ns;       /* in the slowest of them for so long */
+	bool is_waited; /* the first call that a flight recorder waited for is one of the slow calls */
 	int64_t unexplained_ns; /* excess_ns less that of all causes: medians do not add up */
 	const struct slowcall *slowest;
 	struct cause *

@@ -76,7 +76,12 @@ double explain_percent(const struct explain *ex, int64_t ns)
 /* What is slow of a start function. @slower_ns: 0: by the rule of slowgroups.h. */
 static struct slowness slowness_of(const struct explain_view *view, uint64_t slower_ns)
 {
-	return (struct slowness){ slower_ns, view->stills, view->still_cnt };
+	/* what the user calls slow is of one kind */
+	return (struct slowness){ .slower_ns = slower_ns,
+				  .waited = view->waited,
+				  .waited_cnt = view->slower_ns ? 0 : view->waited_cnt,
+				  .stills = view->stills,
+				  .still_cnt = view->still_cnt };
 }
 
 /* Find what the user is told if nothing is slow. */

@@ -26,6 +26,8 @@ struct explain_view {
 	const struct slow_limit *
 		limits; /* and of functions without one, or that no call exceeds: the rule of slowgroups.h */
 	size_t limit_cnt;
+	const struct slow_waited *waited; /* what a flight recorder waited for, in that order */
+	size_t waited_cnt;
 	const struct leftfuncs *left; /* NULL: none */
 	int64_t untraced_ns;          /* for so long nothing was traced */
 	const struct still *stills;   /* when the whole host stood still, ascending */

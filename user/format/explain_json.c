@@ -311,6 +311,8 @@ static void json_group_put(struct explain *ex, struct jsonw *w)
 	json_i64_put(w, "usual_median_ns", causes->usual_ns);
 	json_i64_put(w, "excess_ns", causes->excess_ns);
 	json_i64_put(w, "stood_still_ns", causes->still_ns);
+	jsonw_key(w, "waited_for");
+	jsonw_bool(w, causes->is_waited);
 	jsonw_key(w, "causes");
 	jsonw_array(w);
 	for (size_t i = 0; i < ex->shown_cnt; i++)

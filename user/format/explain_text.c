@@ -441,6 +441,14 @@ static void put_took(struct explain *ex)
 	strbuf_release(&most);
 }
 
+/* Which of several groups it is. */
+static void put_waited(struct explain *ex)
+{
+	if (ex->causes->is_waited && ex->groups->cnt > 1)
+		strbuf_printf(ex->out, ", %s the recorder waited for first",
+			      ex->causes->slow_cnt == 1 ? "the one that" : "with the one that");
+}
+
 static void put_first_line(struct explain *ex)
 {
 	const struct causes *causes = ex->causes;
@@ -449,7 +457,9 @@ static void put_first_line(struct explain *ex)
 	strbuf_printf(ex->out, "%zu of %zu %s of ", causes->slow_cnt, causes->start->call_cnt,
 		      plural(causes->start->call_cnt, "call", "calls"));
 	explain_put_name(ex, causes->start->func);
-	strbuf_printf(ex->out, " %s slow: ", is_one ? "was" : "were");
+	strbuf_printf(ex->out, " %s slow", is_one ? "was" : "were");
+	put_waited(ex);
+	strbuf_str(ex->out, ": ");
 	put_took(ex);
 	if (causes->usual_ns) {
 		strbuf_str(ex->out, " instead of ");
@@ -1034,6 +1044,7 @@ static void put_groups(struct explain *ex)
 			span_put(ex->out, ex->causes->slowest->duration_ns);
 			strbuf_char(ex->out, ')');
 		}
+		put_waited(ex);
 		strbuf_str(ex->out, ": ");
 		put_main_cause(ex);
 		strbuf_char(ex->out, '\n');

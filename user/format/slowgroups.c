@@ -181,6 +181,7 @@ struct ranges {
 	size_t ends[SLOW_GROUPS_MAX];
 	size_t cnt;
 	size_t max;
+	bool has_waited; /* the first one is of what a flight recorder waited for */
 };
 
 static int64_t calls_excess(const struct slowcall *const *calls, size_t cnt, int64_t usual_ns)
@@ -394,6 +395,146 @@ static int ranges_part(struct ranges *ranges, const struct slowcalls *sc, const 
 	return 0;
 }
 
+/* ---- what a flight recorder waited for ---- */
+
+/* A comment has the time of a trigger, and a text that of a call, in whole us. */
+#define SAME_TIME_NS 2000
+
+bool slowcall_is_waited(const struct slowcall *call, const struct slow_waited *waited)
+{
+	const uint64_t apart_ns = call->begin_ns > waited->begin_ns
+					  ? call->begin_ns - waited->begin_ns
+					  : waited->begin_ns - call->begin_ns;
+
+	/* a text may lack the tasks */
+	return apart_ns <= SAME_TIME_NS && (!call->tid || call->tid == waited->tid);
+}
+
+const struct slowcall *slowcalls_first_waited(const struct slowcalls *sc,
+					      const struct startfunc *start,
+					      const struct slowness *what, size_t *at)
+{
+	const struct text func = slowcalls_name(sc, start->func);
+
+	for (*at = 0; *at < what->waited_cnt; ++*at) {
+		const struct slow_waited *waited = &what->waited[*at];
+
+		if (!waited->begin_ns || !text_equal(waited->func, func))
+			continue;
+		for (size_t i = 0; i < start->call_cnt; i++) {
+			const struct slowcall *call = &start->calls[i];
+
+			if ((uint64_t)call->duration_ns >= what->slower_ns &&
+			    slowcall_is_waited(call, waited))
+				return call;
+		}
+	}
+	return NULL;
+}
+
+/* Who woke a call from most of its sleep in a function; NULL: nobody is known. */
+static const struct detail_key *waker_of(const struct slowcalls *sc, const struct slowcall *call,
+					 uint32_t func)
+{
+	const struct callpart *parts = slowcalls_parts(sc) + call->part_at;
+	const struct detail_key *most = NULL;
+	int64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < call->part_cnt; i++) {
+		const struct detail_key *detail = slowcalls_detail(sc, parts[i].detail);
+		const struct cause_key *key = slowcalls_cause(sc, detail->cause);
+
+		if (key->kind != CAUSE_ASLEEP || key->func != func || parts[i].ns <= most_ns)
+			continue;
+		most_ns = parts[i].ns;
+		most = detail;
+	}
+	return most;
+}
+
+static bool is_by_task(const struct slowcalls *sc, const struct detail_key *waker)
+{
+	const struct text word = slowcalls_name(sc, waker->waker);
+
+	return text_equal(word, text_from("task")) || text_equal(word, text_from("own_softirq"));
+}
+
+/* Whether both slept until the same task woke them; if it was none, whether it is the same task that slept. */
+static bool is_same_wait(const struct slowcalls *sc, uint32_t func, const struct slowcall *a,
+			 const struct slowcall *b)
+{
+	const struct detail_key *x = waker_of(sc, a, func);
+	const struct detail_key *y = waker_of(sc, b, func);
+
+	if (!x || !y || x->waker != y->waker)
+		return false;
+	return is_by_task(sc, x) ? x->comm == y->comm && x->tid == y->tid : a->tid == b->tid;
+}
+
+/* Whether two calls were slow for what may be the same reason. */
+static bool is_alike(const struct slowcalls *sc, const struct slowcall *a, const struct trait *x,
+		     const struct slowcall *b, const struct trait *y)
+{
+	const bool is_known = x->did_kind != CAUSE_KIND_CNT && y->did_kind != CAUSE_KIND_CNT;
+
+	if (x->kind != y->kind || x->func != y->func)
+		return false;
+	if (is_known && (x->did_kind != y->did_kind || x->did_func != y->did_func))
+		return false;
+	return x->kind != CAUSE_ASLEEP || is_same_wait(sc, x->func, a, b);
+}
+
+/*
+ * Put slow calls that are like @waited behind the others, in @calls. Return: 0 or -ENOMEM; *@other_cnt: how many others there
+ * are.
+ */
+static int set_waited_apart(const struct slowcall **calls, size_t cnt, const struct slowcalls *sc,
+			    const struct slowcall *waited, size_t *other_cnt)
+{
+	const struct slowcall **room = malloc((cnt + !cnt) * sizeof(*room));
+	struct trait wanted;
+	size_t alike_cnt = 0;
+	int err = room ? trait_find(&wanted, sc, waited) : -ENOMEM;
+
+	*other_cnt = 0;
+	for (size_t i = 0; !err && i < cnt; i++) {
+		struct trait trait;
+
+		err = trait_find(&trait, sc, calls[i]);
+		if (!err && is_alike(sc, waited, &wanted, calls[i], &trait))
+			room[alike_cnt++] = calls[i];
+		else
+			calls[(*other_cnt)++] = calls[i];
+	}
+	if (!err && alike_cnt)
+		memcpy(calls + *other_cnt, room, alike_cnt * sizeof(*calls));
+	free(room);
+	return err;
+}
+
+/* Of the slow calls, the one range, @waited and those like it are a range of their own. Return: 0 or -ENOMEM. */
+static int ranges_set_waited_apart(struct ranges *ranges, const struct slowcalls *sc,
+				   const struct ranks *ranks, const struct slowcall *waited)
+{
+	const size_t begin = ranges->begins[0];
+	const size_t cnt = ranges->ends[0] - begin;
+	const struct slowcall **calls = ranks->calls + begin;
+	size_t other_cnt;
+	int err = set_waited_apart(calls, cnt, sc, waited, &other_cnt);
+
+	if (err)
+		return err;
+	ranges->has_waited = true;
+	if (other_cnt) {
+		ranges->begins[1] = begin;
+		ranges->ends[1] = ranges->begins[0] = begin + other_cnt;
+		ranges->cnt = 2;
+	}
+	return 0;
+}
+
+/* ---- all groups ---- */
+
 int64_t slowcalls_still_ns(const struct slowcall *call, const struct slowness *what)
 {
 	const uint64_t end_ns = call->begin_ns + (uint64_t)call->duration_ns;
@@ -444,6 +585,8 @@ static bool group_comes_before(const struct slowgroups *groups, const struct slo
 
 	if (a->is_still != b->is_still)
 		return b->is_still;
+	if (a->is_waited != b->is_waited)
+		return a->is_waited;
 	if (is_few != (b->cnt < 3))
 		return !is_few;
 	if (is_few && a->cnt != b->cnt)
@@ -483,14 +626,16 @@ static size_t ranks_begin(struct ranks *ranks, int64_t median_ns, const struct s
 	return cnt - at;
 }
 
-/* @ranks: all calls but those of stills, of which there are @still_cnt. Return: 0 or -ENOMEM. */
-static int groups_make(struct slowgroups *out, const struct slowcalls *sc, struct ranks *ranks,
-		       size_t still_cnt, const struct slowness *what)
+/* @ranks: all calls of @start but those of stills, of which there are @still_cnt. Return: 0 or -ENOMEM. */
+static int groups_make(struct slowgroups *out, const struct slowcalls *sc,
+		       const struct startfunc *start, struct ranks *ranks, size_t still_cnt,
+		       const struct slowness *what)
 {
 	const size_t cnt = ranks->cnt;
 	const int64_t median_ns = calls_median(ranks->calls, cnt);
 	struct ranges ranges = { .max = SLOW_GROUPS_MAX - (still_cnt > 0) };
-	size_t slow_at;
+	size_t slow_at, waited_at;
+	const struct slowcall *waited = slowcalls_first_waited(sc, start, what, &waited_at);
 	const size_t most = ranks_begin(ranks, median_ns, what, &slow_at);
 	int err = 0;
 
@@ -508,11 +653,16 @@ static int groups_make(struct slowgroups *out, const struct slowcalls *sc, struc
 	out->usual_ns = calls_median(ranks->calls, out->other_cnt);
 	if (!what->slower_ns)
 		err = ranges_part(&ranges, sc, ranks, median_ns);
+	else if (waited && ranges.cnt)
+		err = ranges_set_waited_apart(&ranges, sc, ranks, waited);
 	for (size_t i = 0; i < ranges.cnt; i++)
 		group_add(out, (struct slowgroup){ .calls = ranks->calls + ranges.begins[i],
-						   .cnt = ranges.ends[i] - ranges.begins[i] });
+						   .cnt = ranges.ends[i] - ranges.begins[i],
+						   .is_waited = !i && ranges.has_waited });
 	if (still_cnt)
-		group_add(out, (struct slowgroup){ ranks->calls + cnt, still_cnt, true });
+		group_add(out, (struct slowgroup){ .calls = ranks->calls + cnt,
+						   .cnt = still_cnt,
+						   .is_still = true });
 	return err;
 }
 
@@ -534,7 +684,7 @@ int slowgroups_find(struct slowgroups *out, const struct slowcalls *sc,
 	qsort(ranks.calls, cnt, sizeof(*ranks.calls), rank_cmp);
 	ranks.cnt = set_stills_apart(ranks.calls, cnt, calls_median(ranks.calls, cnt), what, room);
 	free(room);
-	err = groups_make(out, sc, &ranks, cnt - ranks.cnt, what);
+	err = groups_make(out, sc, start, &ranks, cnt - ranks.cnt, what);
 	return err;
 }
 

@@ -26,6 +26,9 @@
  * have another largest part; where they only run in other functions, or a side has one or two calls, CAUSES_APART times. Calls in
  * which the whole host stood still for half of what they took longer are apart from all others.
  *
+ * Where slower_ns is the limit of a flight recorder, the first call that it waited for is a group with those that were slow in
+ * the same way, woken by the same task; others are a group behind it.
+ *
  * Pure: no clock, no I/O. Time: that of sorting the calls.
  */
 #define CAUSES_TIMES     4
@@ -42,10 +45,20 @@
 
 #define SLOW_GROUPS_MAX  3
 
+/* A call that a flight recorder waited for. */
+struct slow_waited {
+	struct text func;
+	uint64_t begin_ns; /* 0: not known */
+	uint32_t tid;
+};
+
 /* What is slow. */
 struct slowness {
 	uint64_t
-		slower_ns; /* 0: by the rule above; otherwise there is one group, beside that of stills */
+		slower_ns; /* 0: by the rule above; otherwise there is one group, beside that of stills, */
+	const struct slow_waited *
+		waited; /* or two, if slow calls of other kinds are beside the first of these; as it waited */
+	size_t waited_cnt;
 	const struct still *stills; /* ascending */
 	size_t still_cnt;
 };
@@ -53,7 +66,8 @@ struct slowness {
 struct slowgroup {
 	const struct slowcall **calls; /* by duration */
 	size_t cnt;
-	bool is_still; /* of calls in which the host stood still */
+	bool is_still;  /* of calls in which the host stood still */
+	bool is_waited; /* the first call that a flight recorder waited for is among them */
 };
 
 struct slowgroups {
@@ -62,7 +76,7 @@ struct slowgroups {
 	size_t beyond_cnt; /* of these, those that took over four times the median, too */
 	bool is_cut;       /* some of these do not count as slow only because a part of all does */
 	int64_t usual_ns;  /* the median of those of no group; 0: there are none */
-	/* the largest excess first; behind these, groups of one or two calls, the largest first; last that of stills */
+	/* that of is_waited, the largest excess first; behind these, groups of one or two calls, the largest first; last that of stills */
 	struct slowgroup items[SLOW_GROUPS_MAX];
 	size_t cnt;
 };
@@ -71,6 +85,17 @@ struct slowgroups {
 int slowgroups_find(struct slowgroups *out, const struct slowcalls *sc,
 		    const struct startfunc *start, const struct slowness *what);
 void slowgroups_release(struct slowgroups *groups);
+
+/* slowcall_is_waited - whether it is the very call @waited, of the same function; its begin has to be known. */
+bool slowcall_is_waited(const struct slowcall *call, const struct slow_waited *waited);
+
+/*
+ * slowcalls_first_waited - the slow call of @start that was waited for first, and which of what->waited it is: *@at, which is
+ * their number if there is none (NULL). @what: with a slower_ns.
+ */
+const struct slowcall *slowcalls_first_waited(const struct slowcalls *sc,
+					      const struct startfunc *start,
+					      const struct slowness *what, size_t *at);
 
 /* slowgroup_excess - what the calls of @group took longer than the usual ones. */
 int64_t slowgroup_excess(const struct slowgroups *groups, const struct slowgroup *group);

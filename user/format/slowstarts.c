@@ -47,6 +47,8 @@ static int slowstart_cmp(const void *a, const void *b)
 
 	if (!x->slower_ns != !y->slower_ns)
 		return x->slower_ns ? -1 : 1;
+	if (x->waited_at != y->waited_at)
+		return x->waited_at < y->waited_at ? -1 : 1;
 	if (x->excess_ns != y->excess_ns)
 		return x->excess_ns > y->excess_ns ? -1 : 1;
 	return (x->start > y->start) - (x->start < y->start);
@@ -73,6 +75,7 @@ int slowstarts_find(struct slowstart **out, uint32_t *out_cnt, const struct slow
 			err = causes_excess(sc, start, &here, &slow.excess_ns);
 		}
 		slow.slower_ns = here.slower_ns;
+		slowcalls_first_waited(sc, start, &here, &slow.waited_at);
 		if (!err && slow.excess_ns > 0)
 			err = VEC_RESERVE(*out, cap, *out_cnt + 1u);
 		if (err)

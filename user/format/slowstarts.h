@@ -21,11 +21,12 @@ struct slowstart {
 	const struct startfunc *start;
 	uint64_t slower_ns; /* 0: by the rule of slowgroups.h */
 	int64_t excess_ns;
+	size_t waited_at; /* which of what was waited for first is one of its slow calls; their number: none */
 };
 
 /*
- * slowstarts_find - append the start functions with slow calls, those with a limit first, and of these the one with the
- * largest excess.
+ * slowstarts_find - append the start functions with slow calls, those with a limit first, of these the ones with calls that
+ * were waited for, in that order, and of others the one with the largest excess.
  *
  * @what: its slower_ns is for all of them; 0: the shortest of @limits for a function, or, if it has none or no call takes as long,
  * the rule of slowgroups.h. Beside functions of which calls reach their limit, those that only free what others drop are left out.

@@ -29,18 +29,13 @@ struct sink_explain {
 	int64_t untraced_ns; /* when functions were left out, and between windows */
 	struct slow_limit limits[TRIGGER_CONDS_MAX]; /* of a flight recorder's triggers */
 	size_t limit_cnt;
-	struct waited *waited;
+	struct slow_waited *waited; /* as the recorder did */
 	size_t waited_cnt;
 	size_t waited_cap;
+	char **comments; /* of each of these, which borrow their functions' names */
+	size_t comment_cap;
 	struct strbuf rate;      /* the first condition that became true without a long call */
 	enum trigger_what rated; /* what it is of */
-};
-
-/* A call that the recorder waited for. */
-struct waited {
-	char *comment;
-	uint64_t begin_ns; /* 0: not known */
-	uint32_t tid;
 };
 
 static int explain_sink_begin(struct sink *sink, const struct trace_facts *facts)
@@ -87,16 +82,20 @@ static enum trigger_what rate_of(const struct trigger_rule *rule)
 
 static void take_waited(struct sink_explain *se, const struct row *row)
 {
-	struct waited waited = { .comment = strndup(row->text.ptr, row->text.len) };
+	char *comment = strndup(row->text.ptr, row->text.len);
+	struct slow_waited waited = { 0 };
 	uint64_t took_ns;
 
-	if (!waited.comment || VEC_RESERVE(se->waited, se->waited_cap, se->waited_cnt + 1)) {
-		free(waited.comment);
+	if (!comment || VEC_RESERVE(se->waited, se->waited_cap, se->waited_cnt + 1) ||
+	    VEC_RESERVE(se->comments, se->comment_cap, se->waited_cnt + 1)) {
+		free(comment);
 		rowsink_fail(&se->rows, -ENOMEM);
 		return;
 	}
+	waited.func = trigger_text_func(text_from(comment));
 	if (trigger_text_call(row->text, &waited.tid, &took_ns) && row->time_ns > took_ns)
 		waited.begin_ns = row->time_ns - took_ns;
+	se->comments[se->waited_cnt] = comment;
 	se->waited[se->waited_cnt++] = waited;
 }
 
@@ -290,56 +289,57 @@ static int say_usual(const struct sink_explain *se, const struct explain_result 
 	return VERDICT_NOTHING;
 }
 
-/* A comment has the time of a trigger, and a text that of a call, in whole us. */
-#define SAME_TIME_NS 2000
-
 /* Whether @start has the very call, from its entry to its return; without times in the trace: all calls. */
-static bool has_waited(const struct startfunc *start, const struct waited *waited)
+static bool has_waited(const struct startfunc *start, const struct slow_waited *waited)
 {
 	if (!waited->begin_ns)
 		return !start->open_cnt && !start->cut_cnt;
 	for (size_t i = 0; i < start->call_cnt; i++) {
-		const struct slowcall *call = &start->calls[i];
-		const uint64_t apart_ns = call->begin_ns > waited->begin_ns
-						  ? call->begin_ns - waited->begin_ns
-						  : waited->begin_ns - call->begin_ns;
-
-		/* a text may lack the tasks */
-		if (apart_ns <= SAME_TIME_NS && (!call->tid || call->tid == waited->tid))
+		if (slowcall_is_waited(&start->calls[i], waited))
 			return true;
 	}
 	return false;
 }
 
-/* Whether the file lacks the entry or the return of a call that its recorder waited for, unless options have left it out. */
-static bool lacks_waited(const struct sink_explain *se, const struct waited *waited)
+/* The start function that the recorder waited for; NULL: it is none, or has no call. */
+static const struct startfunc *start_of(const struct sink_explain *se,
+					const struct slow_waited *waited)
 {
-	const struct text func = trigger_text_func(text_from(waited->comment));
 	const struct startfunc *start;
 
 	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
-		if (text_equal(slowcalls_name(se->calls, start->func), func))
-			return !has_waited(start, waited);
-	}
-	return !selector_of(se->rows.opts, 0) && !slowcalls_has_func(se->calls, func);
-}
-
-/* The first of them; NULL: none. */
-static const struct waited *find_lacking(const struct sink_explain *se)
-{
-	for (size_t i = 0; i < se->waited_cnt; i++) {
-		if (lacks_waited(se, &se->waited[i]))
-			return &se->waited[i];
+		if (text_equal(slowcalls_name(se->calls, start->func), waited->func))
+			return start;
 	}
 	return NULL;
 }
 
-static void say_lacks_waited(const struct sink_explain *se, const struct waited *waited)
+/* Whether the file lacks the entry or the return of a call that its recorder waited for, unless options have left it out. */
+static bool lacks_waited(const struct sink_explain *se, const struct slow_waited *waited)
+{
+	const struct startfunc *start = start_of(se, waited);
+
+	if (start)
+		return !has_waited(start, waited);
+	return !selector_of(se->rows.opts, 0) && !slowcalls_has_func(se->calls, waited->func);
+}
+
+/* The comment of the first of them; NULL: none. */
+static const char *find_lacking(const struct sink_explain *se)
+{
+	for (size_t i = 0; i < se->waited_cnt; i++) {
+		if (lacks_waited(se, &se->waited[i]))
+			return se->comments[i];
+	}
+	return NULL;
+}
+
+static void say_lacks_waited(const struct sink_explain *se, const char *comment)
 {
 	const char *path = se->rows.opts->input_path;
 
 	log_warn("'%s' was recorded for a call of which it lacks the entry or the return: %s",
-		 path ? path : "-", waited->comment);
+		 path ? path : "-", comment);
 	log_hint(
 		"a larger --ring keeps the entry, a longer --window the return; report --slower-than shows calls that had not returned, explain -G FUNC explains other calls");
 }
@@ -367,6 +367,8 @@ static int explain_say(struct sink_explain *se)
 		.slower_ns = opts->explain_slower_ns,
 		.limits = se->limits,
 		.limit_cnt = se->limit_cnt,
+		.waited = se->waited,
+		.waited_cnt = se->waited_cnt,
 		.start_max = opts->profile_rows,
 		.left = &se->left,
 		.untraced_ns = se->untraced_ns,
@@ -380,7 +382,7 @@ static int explain_say(struct sink_explain *se)
 		.cpu_width = se->rows.facts->cpu_width,
 	};
 	struct explain_result result;
-	const struct waited *lacking = NULL;
+	const char *lacking = NULL;
 	bool has_rate;
 	bool is_over;
 	int err = slowcalls_finish(se->calls);
@@ -433,7 +435,8 @@ static void explain_sink_free(struct sink *sink)
 
 	slowcalls_free(se->calls);
 	for (size_t i = 0; i < se->waited_cnt; i++)
-		free(se->waited[i].comment);
+		free(se->comments[i]);
+	free(se->comments);
 	free(se->waited);
 	leftfuncs_release(&se->left);
 	strbuf_release(&se->rate);
