@@ -314,11 +314,20 @@ static const struct startfunc *start_of(const struct sink_explain *se,
 	return NULL;
 }
 
+/* Whether options choose among the calls of a function, and not by this task alone. */
+static bool may_be_left_out(const struct opts *opts, const struct slow_waited *waited)
+{
+	return (opts->tids.cnt && !num_list_has(&opts->tids, waited->tid)) || opts->has_cpus ||
+	       opts->comms.cnt || opts->packet.insn_cnt || opts->errors_only || opts->filter;
+}
+
 /* Whether the file lacks the entry or the return of a call that its recorder waited for, unless options have left it out. */
 static bool lacks_waited(const struct sink_explain *se, const struct slow_waited *waited)
 {
 	const struct startfunc *start = start_of(se, waited);
 
+	if (may_be_left_out(se->rows.opts, waited))
+		return false;
 	if (start)
 		return !has_waited(start, waited);
 	return !selector_of(se->rows.opts, 0) && !slowcalls_has_func(se->calls, waited->func);
@@ -334,6 +343,19 @@ static const char *find_lacking(const struct sink_explain *se)
 	return NULL;
 }
 
+/* The first call that was waited for, if options have left out all of them; NULL: they have not. */
+static const struct slow_waited *find_left_out(const struct sink_explain *se)
+{
+	for (size_t i = 0; i < se->waited_cnt; i++) {
+		const struct startfunc *start = start_of(se, &se->waited[i]);
+
+		if (!may_be_left_out(se->rows.opts, &se->waited[i]) ||
+		    (start && has_waited(start, &se->waited[i])))
+			return NULL;
+	}
+	return se->waited_cnt ? &se->waited[0] : NULL;
+}
+
 static void say_lacks_waited(const struct sink_explain *se, const char *comment)
 {
 	const char *path = se->rows.opts->input_path;
@@ -342,6 +364,13 @@ static void say_lacks_waited(const struct sink_explain *se, const char *comment)
 		 path ? path : "-", comment);
 	log_hint(
 		"a larger --ring keeps the entry, a longer --window the return; report --slower-than shows calls that had not returned, explain -G FUNC explains other calls");
+}
+
+static void say_left_out(const struct slow_waited *waited)
+{
+	log_hint(
+		"the selection leaves out the call that the recorder waited for: %.*s in task %" PRIu32,
+		(int)waited->func.len, waited->func.ptr, waited->tid);
 }
 
 /* A file that was kept for drops is no file of slow calls. */
@@ -382,6 +411,7 @@ static int explain_say(struct sink_explain *se)
 		.cpu_width = se->rows.facts->cpu_width,
 	};
 	struct explain_result result;
+	const struct slow_waited *left_out = NULL;
 	const char *lacking = NULL;
 	bool has_rate;
 	bool is_over;
@@ -389,13 +419,17 @@ static int explain_say(struct sink_explain *se)
 
 	if (err)
 		return err;
-	if (!opts->explain_slower_ns)
+	if (!opts->explain_slower_ns) {
 		lacking = find_lacking(se);
+		left_out = find_left_out(se);
+	}
 	has_rate = se->rate.len && !se->waited_cnt && !opts->explain_slower_ns;
 	view.needs_limited = (lacking || has_rate) && !opts->profile_rows && !selector_of(opts, 0);
 	err = explain_put(se->calls, &view, form_of(opts), &se->rows.output->buf, &result);
 	if (!err && lacking)
 		say_lacks_waited(se, lacking);
+	if (!err && left_out)
+		say_left_out(left_out);
 	is_over = !err && view.needs_limited && !result.has_limited;
 	if (is_over && !lacking)
 		log_error("'%s' has no call to explain", opts->input_path ? opts->input_path : "-");
