@@ -222,7 +222,8 @@ int explain_put(struct slowcalls *sc, const struct explain_view *view, enum expl
 	if (!err && form == EXPLAIN_TEXT)
 		explain_text_hanging(sc, view, out);
 	if (!err && form == EXPLAIN_TEXT && limited_cnt && start_max < result->slow_start_cnt)
-		explain_text_others(out, result->slow_start_cnt - start_max);
+		explain_text_others(sc, starts + start_max, result->slow_start_cnt - start_max,
+				    out);
 	if (!err && is_begun)
 		all_end(sc, view, form, &json);
 	else if (!err && form == EXPLAIN_TEXT && view->counted)

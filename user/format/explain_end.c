@@ -39,6 +39,11 @@ void explain_text_counted(const struct netstat *counted, struct strbuf *out)
 	}
 }
 
+static void put_name(struct strbuf *out, struct text name)
+{
+	clean_add(out, name.ptr, name.len, CLEAN_WORD);
+}
+
 static void put_left_by(const struct explain_view *view, enum leftout_limit limit,
 			struct strbuf *out)
 {
@@ -56,7 +61,7 @@ static void put_left_by(const struct explain_view *view, enum leftout_limit limi
 		if (++cnt > LEFTOUT_NAME_MAX)
 			continue;
 		strbuf_str(out, cnt > 1 ? ", " : "");
-		clean_add(out, left->name.ptr, left->name.len, CLEAN_WORD);
+		put_name(out, left->name);
 	}
 	if (cnt > LEFTOUT_NAME_MAX)
 		strbuf_printf(out, " and %zu more", cnt - LEFTOUT_NAME_MAX);
@@ -78,12 +83,30 @@ void explain_text_left(const struct explain_view *view, struct strbuf *out)
 	strbuf_str(out, ": calls that began then are not known.\n");
 }
 
-/* Of a flight recorder's file. */
-void explain_text_others(struct strbuf *out, uint32_t cnt)
+/* Of a flight recorder's file: ordinary traffic has slow calls, too, and their length tells whether they are worth a look. */
+void explain_text_others(const struct slowcalls *sc, const struct slowstart *others, uint32_t cnt,
+			 struct strbuf *out)
 {
-	strbuf_printf(
-		out,
-		"\nSlow calls of %" PRIu32
-		" other start %s are in the file, too: --rows N explains more, -G FUNC one.\n",
-		cnt, plural(cnt, "function", "functions"));
+	const struct startfunc *start = NULL;
+	int64_t longest_ns = -1;
+
+	for (uint32_t i = 0; i < cnt; i++) {
+		for (size_t k = 0; k < others[i].start->call_cnt; k++) {
+			const int64_t ns = others[i].start->calls[k].duration_ns;
+
+			if (ns <= longest_ns)
+				continue;
+			longest_ns = ns;
+			start = others[i].start;
+		}
+	}
+	if (!start)
+		return;
+	strbuf_printf(out,
+		      "\nSlow calls of %" PRIu32 " other start %s are in the file, too, of up to ",
+		      cnt, plural(cnt, "function", "functions"));
+	span_put(out, longest_ns);
+	strbuf_str(out, " (");
+	put_name(out, slowcalls_name(sc, start->func));
+	strbuf_str(out, "): --rows N explains more, -G FUNC one.\n");
 }

@@ -92,8 +92,9 @@ void explain_text_left(const struct explain_view *view, struct strbuf *out);
 /* explain_text_counted - the kernel's counters that went up meanwhile. They do not tell whose calls became slow. */
 void explain_text_counted(const struct netstat *counted, struct strbuf *out);
 
-/* explain_text_others - that a flight recorder's file has slow calls of @cnt other start functions. */
-void explain_text_others(struct strbuf *out, uint32_t cnt);
+/* explain_text_others - that a flight recorder's file has slow calls of @cnt other start functions, and how long they took. */
+void explain_text_others(const struct slowcalls *sc, const struct slowstart *others, uint32_t cnt,
+			 struct strbuf *out);
 
 /* Members of the whole, and of one start function's object. */
 void explain_json_begin(const struct explain_view *view, struct jsonw *w);
