@@ -645,3 +645,33 @@ TEST(functions_are_explained_as_a_recorder_waited_for_them)
 	CHECK(!strncmp(strbuf_cstr(&out), "1 of 1 call of other", 20));
 	strbuf_release(&out);
 }
+
+/* Calls that only sleep run less than others. */
+TEST(no_cause_of_a_group_has_more_than_all_of_it)
+{
+	static const struct slow_limit limits[] = { { "f", 300 * US } };
+	const struct slow_waited waited = { TEXT("f"), 31000 * US, 77 };
+	const struct explain_view view = { .input = "x",
+					   .limits = limits,
+					   .limit_cnt = 1,
+					   .waited = &waited,
+					   .waited_cnt = 1,
+					   .has_sleeps = true };
+	const char *const slept[] = {
+		"slept: us=500 state=S in=a+0x1/0x20 waker=task waker_comm=x waker_pid=9 from=b queued_us=0",
+		"slept: us=500 state=S in=c+0x1/0x20 waker=task waker_comm=x waker_pid=9 from=b queued_us=0",
+	};
+	struct strbuf out = { 0 };
+	uint64_t at = put_usuals(1000, 30);
+
+	for (size_t i = 0; i < ARRAY_SIZE(slept); i++, at += 1000) {
+		put(ROW_ENTRY, 0, at, 0, "f");
+		put_note(at + 500, slept[i]);
+		put(ROW_RETURN, 0, at + 500, 500, "f");
+	}
+	CHECK(!slowcalls_finish(sc));
+	say(EXPLAIN_TEXT, &view, &out);
+	check_in(&out, " waited for first: asleep in a (state S) 100 %; what x-9 did");
+	check_in(&out, "    500.0 us  125.0 %  asleep in a (state S), woken by");
+	strbuf_release(&out);
+}

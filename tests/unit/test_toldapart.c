@@ -82,6 +82,20 @@ TEST(the_waker_that_was_busy_longest_is_named)
 		true);
 }
 
+/* Rounded once, with what else it did. */
+TEST(what_one_waker_did_has_one_number)
+{
+	static const char *const notes[] = {
+		WOKEN_BY("task"),
+		DID("8700", "75", "0", "41225", "41225", "state=S in=hrtimer_nanosleep+0x1/0x9"),
+	};
+
+	put_slow_did(put_usuals(1000, 30), notes, 2);
+	check_has(NULL, "server-9 was asleep in hrtimer_nanosleep for 83 % of that time.\n", true);
+	check_has(NULL, "meanwhile was asleep in hrtimer_nanosleep (state S) 83 %, ran 17 %\n",
+		  true);
+}
+
 /* What many wakers of one name did is summed up. */
 TEST(many_wakers_of_one_name_did_it_together)
 {

@@ -237,36 +237,51 @@ static void put_did(struct explain *ex, const struct dids *dids, const struct di
 			      plural(fault_cnt, "fault", "faults"));
 }
 
+/* What is said of doings, in percent of a sleep. */
+struct did_percents {
+	unsigned int
+		items[DIDS_SHOWN_MAX + 2]; /* the longest, the others together, what is not known */
+	size_t cnt;                        /* of the longest */
+	bool has_rest;
+	bool is_part; /* some of the sleep is not known */
+};
+
+static struct did_percents did_percents(const struct dids *dids, int64_t slept_ns)
+{
+	struct did_percents of = { .is_part = (double)dids->known_ns < 0.95 * (double)slept_ns };
+	const int64_t all_ns = of.is_part ? slept_ns : dids->known_ns;
+	int64_t parts[DIDS_SHOWN_MAX + 2];
+
+	for (; of.cnt < dids->cnt && of.cnt < DIDS_SHOWN_MAX; of.cnt++) {
+		parts[of.cnt] = dids->items[of.cnt].ns;
+		if (of.cnt && parts[of.cnt] < all_ns / 100)
+			break;
+	}
+	parts[of.cnt] = 0;
+	for (size_t i = of.cnt; i < dids->cnt; i++)
+		sum_add(&parts[of.cnt], dids->items[i].ns);
+	of.has_rest = parts[of.cnt] > all_ns / 100;
+	parts[of.cnt + of.has_rest] = slept_ns - dids->known_ns;
+	percents_make(of.items, parts, of.cnt + of.has_rest + of.is_part, all_ns);
+	return of;
+}
+
 /* The longest, what the others are together, and how much of @slept_ns is not known. */
 static void put_dids(struct explain *ex, const struct dids *dids, int64_t slept_ns)
 {
-	const bool is_part = (double)dids->known_ns < 0.95 * (double)slept_ns;
-	const int64_t all_ns = is_part ? slept_ns : dids->known_ns;
-	unsigned int percents[DIDS_SHOWN_MAX + 2];
-	int64_t parts[DIDS_SHOWN_MAX + 2];
-	bool has_rest;
-	size_t cnt = 0;
+	const struct did_percents of = did_percents(dids, slept_ns);
+	const size_t rest_cnt = dids->cnt - of.cnt;
 
-	for (; cnt < dids->cnt && cnt < DIDS_SHOWN_MAX; cnt++) {
-		parts[cnt] = dids->items[cnt].ns;
-		if (cnt && parts[cnt] < all_ns / 100)
-			break;
-	}
-	parts[cnt] = 0;
-	for (size_t i = cnt; i < dids->cnt; i++)
-		sum_add(&parts[cnt], dids->items[i].ns);
-	has_rest = parts[cnt] > all_ns / 100;
-	parts[cnt + has_rest] = slept_ns - dids->known_ns;
-	percents_make(percents, parts, cnt + has_rest + is_part, all_ns);
-	for (size_t i = 0; i < cnt; i++) {
+	for (size_t i = 0; i < of.cnt; i++) {
 		strbuf_str(ex->out, i ? ", " : "");
-		put_did(ex, dids, &dids->items[i], percents[i]);
+		put_did(ex, dids, &dids->items[i], of.items[i]);
 	}
-	if (has_rest)
-		strbuf_printf(ex->out, ", %zu smaller %s %u %%", dids->cnt - cnt,
-			      plural(dids->cnt - cnt, "part", "parts"), percents[cnt]);
-	if (is_part)
-		strbuf_printf(ex->out, ", what else is not known %u %%", percents[cnt + has_rest]);
+	if (of.has_rest)
+		strbuf_printf(ex->out, ", %zu smaller %s %u %%", rest_cnt,
+			      plural(rest_cnt, "part", "parts"), of.items[of.cnt]);
+	if (of.is_part)
+		strbuf_printf(ex->out, ", what else is not known %u %%",
+			      of.items[of.cnt + of.has_rest]);
 }
 
 /* Whether no detail of @cause before @i is of its task. */
@@ -750,43 +765,61 @@ size_t explain_likely(struct explain *ex, struct likely *likely)
 	}
 }
 
+/* What a waker was busy with longest, and for how much of all sleeps. */
+struct busiest {
+	struct strbuf words;
+	int64_t ns;
+	unsigned int percent;
+};
+
+/* @slept_ns: all sleeps. @all: what all wakers did in these. */
+static void busiest_take(struct explain *ex, struct busiest *busiest, const struct cause *cause,
+			 uint32_t i, const struct dids *all, int64_t slept_ns)
+{
+	const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
+	const bool is_part = (double)all->known_ns < 0.95 * (double)slept_ns;
+	struct dids dids;
+	const int64_t own_ns = dids_make(ex, &dids, cause, task);
+	const struct did_percents of = did_percents(&dids, own_ns);
+	struct strbuf *out = ex->out;
+
+	ex->out = &busiest->words;
+	for (size_t k = 0; k < dids.cnt; k++) {
+		if (!did_is_busy(&dids.items[k]) || dids.items[k].ns <= busiest->ns)
+			continue;
+		busiest->ns = dids.items[k].ns;
+		strbuf_reset(&busiest->words);
+		put_task(ex, task->comm, task->tid, cause->details[i].task_cnt);
+		strbuf_char(&busiest->words, ' ');
+		put_did_words(ex, &dids, &dids.items[k]);
+		/* of one waker it is the number that its doings have */
+		if (own_ns == slept_ns && k < of.cnt)
+			busiest->percent = of.items[k];
+		else
+			percents_make(&busiest->percent, &busiest->ns, 1,
+				      is_part ? slept_ns : all->known_ns);
+	}
+	ex->out = out;
+	free(dids.items);
+}
+
 /* ": server-9 was asleep in hrtimer_nanosleep for 92 % of that time": the longest that is known of any waker. */
 static void put_busy_waker(struct explain *ex, const struct cause *cause)
 {
+	struct busiest busiest = { 0 };
 	struct dids all;
 	const int64_t slept_ns = dids_make(ex, &all, cause, NULL);
-	const bool is_part = (double)all.known_ns < 0.95 * (double)slept_ns;
-	int64_t most_ns = 0;
-	struct strbuf most = { 0 };
-	struct strbuf *out = ex->out;
 
-	ex->out = &most;
 	for (uint32_t i = 0; i < cause->detail_cnt; i++) {
-		const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
-		struct dids dids = { 0 };
-
-		if (is_first_of_task(ex, cause, i) && is_doer(ex, task))
-			dids_make(ex, &dids, cause, task);
-		for (size_t k = 0; k < dids.cnt; k++) {
-			if (!did_is_busy(&dids.items[k]) || dids.items[k].ns <= most_ns)
-				continue;
-			most_ns = dids.items[k].ns;
-			strbuf_reset(&most);
-			put_task(ex, task->comm, task->tid, cause->details[i].task_cnt);
-			strbuf_char(&most, ' ');
-			put_did_words(ex, &dids, &dids.items[k]);
-		}
-		free(dids.items);
+		if (is_first_of_task(ex, cause, i) &&
+		    is_doer(ex, slowcalls_detail(ex->sc, cause->details[i].key)))
+			busiest_take(ex, &busiest, cause, i, &all, slept_ns);
 	}
-	ex->out = out;
-	if (most_ns > 0) {
-		unsigned int percent;
-
-		percents_make(&percent, &most_ns, 1, is_part ? slept_ns : all.known_ns);
-		strbuf_printf(out, ": %s for %u %% of that time", strbuf_cstr(&most), percent);
-	}
-	out->failed |= most.failed;
-	strbuf_release(&most);
+	if (busiest.ns > 0)
+		strbuf_printf(ex->out, ": %s for %u %% of that time", strbuf_cstr(&busiest.words),
+			      busiest.percent);
+	ex->out->failed |= busiest.words.failed;
+	strbuf_release(&busiest.words);
 	free(all.items);
 }
 
@@ -1003,6 +1036,7 @@ static void put_tree(struct explain *ex)
 static void put_main_cause(struct explain *ex)
 {
 	const struct cause *cause = ex->causes->items;
+	double percent;
 
 	if (ex->causes->is_still) {
 		put_still(ex);
@@ -1013,7 +1047,9 @@ static void put_main_cause(struct explain *ex)
 		return;
 	}
 	put_cause_name(ex, cause);
-	strbuf_printf(ex->out, " %.0f %%", explain_percent(ex, cause->sums.excess_ns));
+	/* what makes up for more than all is said further below */
+	percent = explain_percent(ex, cause->sums.excess_ns);
+	strbuf_printf(ex->out, " %.0f %%", percent < 100 ? percent : 100);
 	if (explain_key(ex, cause)->kind == CAUSE_ASLEEP)
 		put_doings(ex, cause, 1);
 	else
