@@ -20,6 +20,9 @@ struct sink_explain {
 	struct slowcalls *
 		calls; /* NULL before the first row: until then the columns of a text are not known */
 	uint64_t lost_cnt;
+	/* of rows.facts, which end with their source */
+	bool lacks_tasks;
+	unsigned int cpu_width;
 	bool has_sleeps; /* the trace had them recorded */
 	bool is_said;
 	struct netstat counted; /* meanwhile */
@@ -64,6 +67,8 @@ static void explain_make(struct sink_explain *se)
 	for (size_t i = 0; points && i < points->cnt; i++)
 		se->has_sleeps |= sleep_is_point(&points->points[i]);
 	se->has_sleeps |= wants_sleeps(se->rows.opts);
+	se->lacks_tasks = !facts->columns.proc;
+	se->cpu_width = facts->cpu_width;
 	rowsink_fail(&se->rows,
 		     slowcalls_new(&se->calls, !facts->columns.abstime, !facts->columns.proc));
 	if (!se->rows.err && has_trees(se->rows.opts))
@@ -406,9 +411,9 @@ static int explain_say(struct sink_explain *se)
 		.lost_cnt = se->lost_cnt,
 		.counted = se->has_counted ? &se->counted : NULL,
 		.has_sleeps = se->has_sleeps || slowcalls_has_sleeps(se->calls),
-		.lacks_tasks = !se->rows.facts->columns.proc,
+		.lacks_tasks = se->lacks_tasks,
 		.has_trees = has_trees(opts),
-		.cpu_width = se->rows.facts->cpu_width,
+		.cpu_width = se->cpu_width,
 	};
 	struct explain_result result;
 	const struct slow_waited *left_out = NULL;
