@@ -112,6 +112,44 @@ TEST(start_functions_and_those_asked_for_stay)
 	CHECK(go_on(others_alone, 900, &ms) == GOVERNOR_STOP && ms == 300);
 }
 
+static void leaves_with_one_asked_for(void)
+{
+	leaves(2, 100);
+	leaves(3, 600);
+	leaves(4, 300);
+}
+
+static void one_asked_for(void)
+{
+	leaves(3, 600);
+}
+
+/* What tells what the user wants to know is left out when nothing else is left, although it is the hottest. */
+TEST(what_was_asked_for_goes_last)
+{
+	uint64_t ms;
+
+	governed_funcs[3].goes_last = true;
+	governed_start(20, 0);
+	CHECK(go_on(leaves_with_one_asked_for, 600, &ms) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(left_out(), "42");
+	CHECK(go_on(one_asked_for, 600, &ms) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(left_out(), "3");
+	CHECK(go_on(others_alone, 900, &ms) == GOVERNOR_STOP);
+	governed_funcs[3].goes_last = false;
+}
+
+TEST(what_was_asked_for_stays_if_that_is_enough)
+{
+	uint64_t ms;
+
+	governed_funcs[4].goes_last = true;
+	governed_start(20, 0);
+	CHECK(go_on(leaves_with_one_asked_for, 260, &ms) == GOVERNOR_LEAVE_OUT);
+	CHECK_STR(left_out(), "3");
+	governed_funcs[4].goes_last = false;
+}
+
 /* 180 % for 0.1 s are 18 % of a second; with 30 % for the next 0.2 s they are 24 %. */
 TEST(a_burst_is_not_the_end)
 {

@@ -93,6 +93,22 @@ TEST(two_samples_above_the_limit_leave_the_hottest_out)
 	CHECK(neighbours_share_permille(w.nb, false) == 200);
 }
 
+TEST(what_was_asked_for_goes_last)
+{
+	watch_start(25);
+	w.funcs[2].goes_last = true;
+	CHECK(calls(3000, "2223") == GOVERNOR_FINE);
+	CHECK(calls(3000, "2223") == GOVERNOR_LEAVE_OUT);
+	CHECK(neighbours_leftout(w.nb)->func_ids[0] == 3);
+	CHECK(calls(6000, "2") == GOVERNOR_FINE);
+	watch_start(25);
+	w.funcs[3].goes_last = true;
+	CHECK(calls(3000, "2223") == GOVERNOR_FINE);
+	CHECK(calls(3000, "2223") == GOVERNOR_LEAVE_OUT);
+	CHECK(neighbours_leftout(w.nb)->func_cnt == 1);
+	CHECK(neighbours_leftout(w.nb)->func_ids[0] == 2);
+}
+
 TEST(a_burst_of_one_sample_is_no_reason)
 {
 	watch_start(25);

@@ -20,6 +20,8 @@
 #include "base/suggest.h"
 #include "base/vec.h"
 #include "base/verdict.h"
+#include "filter/shown.h"
+#include "format/droprules.h"
 #include "kernel/probe.h"
 #include "kernel/release.h"
 #include "kernel/sleep.h"
@@ -998,6 +1000,18 @@ static int watch_progs(struct session *ses)
 	return err;
 }
 
+/* With --show rules, a limit leaves out last what tells a table of rules. */
+static void mark_asked(struct session *ses)
+{
+	const struct shown *shown = ses->opts->shown;
+
+	for (size_t i = 0; shown && shown->has_facts[SHOWN_RULES] && i < ses->functab.cnt; i++) {
+		struct func *func = &ses->functab.funcs[i];
+
+		func->goes_last = droprules_whose(func->name);
+	}
+}
+
 static int make_limits(struct session *ses)
 {
 	const struct opts *opts = ses->opts;
@@ -1009,6 +1023,7 @@ static int make_limits(struct session *ses)
 			       attach_call_ps(ses->attach, &ses->bpfobj,
 					      kbtf_func_id(ses->facts.kbtf, CALIBRATE_FUNC),
 					      ksyms_addr(ses->facts.ksyms, CALIBRATE_FUNC)));
+	mark_asked(ses);
 	err = overhead_init(&ses->overhead, opts, &ses->functab, &ses->bpfobj, &price);
 	/* on x86-64 IRQ_STACK_SIZE equals THREAD_SIZE; on arm64 no type has that size */
 	if (!err)

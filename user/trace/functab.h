@@ -32,6 +32,7 @@ struct func {
 	bool is_named;    /* requested by name, not by a pattern: a refusal is worth a warning */
 	bool is_extra;    /* not on a packet's path; included because attaching it costs no time */
 	bool runs_around; /* the kernel calls it around every program (deny_runs_around) */
+	bool goes_last; /* asked for by what it tells: a limit leaves it out when nothing else is left */
 	bool is_attached;
 	bool has_clean_name; /* set by func_set_name */
 	bool is_left_out; /* must not be attached again: it cost too much (--max-overhead, --max-events) */

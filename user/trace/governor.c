@@ -277,8 +277,8 @@ static void measure(struct governor *gv, const struct governor_sample *sample)
 		     fraction(wanted_cnt(reader_ns, refused_cnt, read_cnt), took_ns);
 }
 
-/* The hottest leaf function that has not been left out, or NO_FUNC. */
-static uint32_t hottest(const struct governor *gv)
+/* The hottest leaf function that has not been left out, or NO_FUNC. @takes_last: also those that go last. */
+static uint32_t hottest(const struct governor *gv, bool takes_last)
 {
 	uint32_t best = NO_FUNC;
 
@@ -287,7 +287,8 @@ static uint32_t hottest(const struct governor *gv)
 		const struct func_load *load = &gv->funcs[i];
 
 		if (!func->is_attached || func->is_start || func->is_named || load->is_out ||
-		    !load->call_cnt || load->leaf_cnt * 100 < load->call_cnt * LEAF_PCT)
+		    (func->goes_last && !takes_last) || !load->call_cnt ||
+		    load->leaf_cnt * 100 < load->call_cnt * LEAF_PCT)
 			continue;
 		if (best == NO_FUNC || load->call_cnt > gv->funcs[best].call_cnt)
 			best = (uint32_t)i;
@@ -308,6 +309,34 @@ static double part_by_share(const struct governor *gv)
 	return aim * others / (gv->events + gv->reader - aim * here);
 }
 
+/* Choose leaf functions until no more than @enough of @left_cnt calls stay. Return: the calls that stay. */
+static uint64_t take_leaves(struct governor *gv, double enough, uint64_t left_cnt, bool takes_last)
+{
+	struct leftout *lo = &gv->leftout;
+	uint32_t id;
+
+	while ((double)left_cnt > enough && (id = hottest(gv, takes_last)) != NO_FUNC) {
+		gv->funcs[id].is_out = true;
+		gv->chosen[lo->func_cnt++] = id;
+		left_cnt -= gv->funcs[id].call_cnt;
+	}
+	return left_cnt;
+}
+
+/* Choose none behind the first @known_cnt. */
+static void put_back(struct governor *gv, size_t known_cnt)
+{
+	struct leftout *lo = &gv->leftout;
+
+	while (lo->func_cnt > known_cnt)
+		gv->funcs[gv->chosen[--lo->func_cnt]].is_out = false;
+}
+
+static bool is_worth(uint64_t all_cnt, uint64_t left_cnt)
+{
+	return all_cnt && (all_cnt - left_cnt) * 100 >= all_cnt * WORTH_PCT;
+}
+
 /*
  * Leave leaf functions out until the remaining fraction of the calls is small enough.
  *
@@ -316,26 +345,25 @@ static double part_by_share(const struct governor *gv)
  */
 static bool choose(struct governor *gv, double part)
 {
-	struct leftout *lo = &gv->leftout;
+	const size_t known_cnt = gv->leftout.func_cnt;
 	uint64_t all_cnt = 0;
 	uint64_t left_cnt;
-	size_t known_cnt = lo->func_cnt;
-	uint32_t id = 0;
+	double enough;
 
 	for (size_t i = 0; i < gv->config.functab->cnt; i++)
 		all_cnt += gv->funcs[i].call_cnt;
-	left_cnt = all_cnt;
-	while ((double)left_cnt > part * (double)all_cnt && (id = hottest(gv)) != NO_FUNC) {
-		gv->funcs[id].is_out = true;
-		gv->chosen[lo->func_cnt++] = id;
-		left_cnt -= gv->funcs[id].call_cnt;
-	}
-	if (id != NO_FUNC)
+	enough = part * (double)all_cnt;
+	left_cnt = take_leaves(gv, enough, all_cnt, false);
+	if ((double)left_cnt <= enough)
 		return true;
-	if ((all_cnt - left_cnt) * 100 >= all_cnt * WORTH_PCT && all_cnt)
+	if (is_worth(all_cnt, left_cnt))
 		return false;
-	while (lo->func_cnt > known_cnt)
-		gv->funcs[gv->chosen[--lo->func_cnt]].is_out = false;
+	put_back(gv, known_cnt);
+	if (known_cnt)
+		return true;
+	left_cnt = take_leaves(gv, enough, all_cnt, true);
+	if (!is_worth(all_cnt, left_cnt))
+		put_back(gv, 0);
 	return true;
 }
 
@@ -604,7 +632,18 @@ static void neighbours_measure(struct neighbours *nb, const struct neighbours_sa
 	nb->most = nb->share > nb->most ? nb->share : nb->most;
 }
 
-/* The function with the most calls among those that may be left out, or NO_FUNC. */
+/* Whether function @a is left out before @b. */
+static bool goes_before(const struct neighbours *nb, const struct neighbours_sample *sample,
+			uint32_t a, uint32_t b)
+{
+	const struct func *funcs = nb->config.functab->funcs;
+
+	if (funcs[a].goes_last != funcs[b].goes_last)
+		return funcs[b].goes_last;
+	return sample->func_cnts[a] > sample->func_cnts[b];
+}
+
+/* The function with the most calls among those that may be left out, or NO_FUNC. Those that go last are behind all others. */
 static uint32_t neighbours_hottest(const struct neighbours *nb,
 				   const struct neighbours_sample *sample)
 {
@@ -616,7 +655,7 @@ static uint32_t neighbours_hottest(const struct neighbours *nb,
 		if (!governor_is_in(nb, i) || !sample->func_cnts[i] || !func->is_attached ||
 		    func->is_start || func->is_named)
 			continue;
-		if (best == NO_FUNC || sample->func_cnts[i] > sample->func_cnts[best])
+		if (best == NO_FUNC || goes_before(nb, sample, (uint32_t)i, best))
 			best = (uint32_t)i;
 	}
 	return best;

@@ -36,7 +36,7 @@ struct governor_config {
 	bool holds_packets;      /* events may belong to packets whose owner is not yet known */
 	uint32_t event_ns_x1000; /* picoseconds that one recorded event costs its task */
 	const struct functab *
-		functab; /* borrowed. Start functions and those named on the command line are never left out */
+		functab; /* borrowed. Start functions and those named on the command line are never left out; func.goes_last */
 };
 
 /* governor_new - Return: 0 or -ENOMEM. Caller frees with governor_free. */
@@ -114,7 +114,7 @@ struct neighbours_config {
 	uint32_t
 		packet_ns_x1000; /* cost of a packet whose owner is not in scope, in addition to its calls */
 	const struct functab *
-		functab; /* borrowed. Start functions and those named on the command line are never left out */
+		functab; /* borrowed. Start functions and those named on the command line are never left out; func.goes_last */
 };
 
 /* neighbours_new - Return: 0 or -ENOMEM. Caller frees with neighbours_free. */
