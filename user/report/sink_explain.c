@@ -175,6 +175,7 @@ static void explain_take_row(struct sink *sink, struct row *row)
 static int explain_take_leftout(struct sink *sink, const struct leftout *lo)
 {
 	struct sink_explain *se = (struct sink_explain *)sink;
+
 	if (lo->limit == LEFTOUT_WINDOW) {
 		sum_add(&se->untraced_ns, (int64_t)(lo->measured & INT64_MAX));
 		if (se->calls && !se->rows.err)
