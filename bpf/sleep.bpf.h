@@ -88,7 +88,7 @@ struct waker {
 	__u64 known_ns;   /* since when all is known, */
 	__u64 fault_cnt;  /* and its page faults until it last got a processor before */
 	__u64 off_cnt;    /* since then and before, the last ones of which are in @offs */
-	__u64 on_trial;   /* it has woken none yet */
+	__u64 on_trial; /* it has woken none yet: one more than the sleeps for which it is still followed */
 	struct off offs[OFF_CNT];
 };
 
@@ -330,15 +330,15 @@ static __noinline int waker_leaves(__u64 *ctx)
 		waker->known_ns = now_ns;
 		waker->fault_cnt = fault_cnt;
 	}
-	if (waker->on_trial && waker->off_cnt >= OFF_CNT) {
-		bpf_map_delete_elem(&wakers, &tid);
-		if (byte)
-			ALWAYS(*byte) &= ~TASK_WAKER;
-		return 0;
-	}
 	state = (__u8)ctx[0] ? 0 : task_state(prev);
 	if (!state && join_preemptions(waker, now_ns)) {
 		waker->switch_cnt = switch_cnt_of(prev);
+		return 0;
+	}
+	if (state && waker->on_trial && !--waker->on_trial) {
+		bpf_map_delete_elem(&wakers, &tid);
+		if (byte)
+			ALWAYS(*byte) &= ~TASK_WAKER;
 		return 0;
 	}
 	off = off_at(waker, waker->off_cnt);
@@ -466,8 +466,8 @@ static __noinline int begin_waker(struct waker *waker, __u64 born_ns, __u64 swit
 }
 
 /*
- * At sched_switch: the task that leaves is inside a traced call. The first time, it is followed from then on, until it has left OFF_CNT times
- * without waking such a task. A number is tried once, whoever has it.
+ * At sched_switch: the task that leaves is inside a traced call. The first time, it is followed from then on, for OFF_CNT sleeps
+ * if it wakes no such task. A number is tried once, whoever has it.
  */
 static __noinline int try_waker(__u64 *ctx)
 {
@@ -480,7 +480,7 @@ static __noinline int try_waker(__u64 *ctx)
 		return 0;
 	ALWAYS(*byte) |= TASK_TRIED;
 	begin_waker(bpf_map_lookup_elem(&wakers, &tid), prev->start_time, switch_cnt_of(prev) - 1,
-		    prev->min_flt + prev->maj_flt, 1);
+		    prev->min_flt + prev->maj_flt, OFF_CNT + 1);
 	waker_leaves(ctx);
 	return 0;
 }
