@@ -234,7 +234,7 @@ static void say_unknown(const struct sink_explain *se, const char *path)
 	struct strbuf text = { 0 };
 
 	/* calls of a text without tasks fall apart where they move to another CPU */
-	if (!se->rows.facts->columns.proc)
+	if (se->lacks_tasks)
 		return;
 	for (uint32_t i = 0; (start = slowcalls_start(se->calls, i)); i++) {
 		say_more(se, path, start, "not returned at the end", start->open_cnt, "",
