@@ -163,8 +163,7 @@ static void put_details(struct explain *ex, const struct cause *cause)
 
 static bool is_doer(const struct explain *ex, const struct detail_key *detail)
 {
-	return explain_name_is(ex, detail->waker, "task") ||
-	       explain_name_is(ex, detail->waker, "own_softirq");
+	return slowcalls_by_task(ex->sc, detail);
 }
 
 #define DIDS_SHOWN_MAX 8
@@ -246,9 +245,15 @@ struct did_percents {
 	bool is_part; /* some of the sleep is not known */
 };
 
+/* Whether of a part of the sleep it is not known what a waker did. */
+static bool is_partly_known(const struct dids *dids, int64_t slept_ns)
+{
+	return (double)dids->known_ns < 0.95 * (double)slept_ns;
+}
+
 static struct did_percents did_percents(const struct dids *dids, int64_t slept_ns)
 {
-	struct did_percents of = { .is_part = (double)dids->known_ns < 0.95 * (double)slept_ns };
+	struct did_percents of = { .is_part = is_partly_known(dids, slept_ns) };
 	const int64_t all_ns = of.is_part ? slept_ns : dids->known_ns;
 	int64_t parts[DIDS_SHOWN_MAX + 2];
 
@@ -777,7 +782,6 @@ static void busiest_take(struct explain *ex, struct busiest *busiest, const stru
 			 uint32_t i, const struct dids *all, int64_t slept_ns)
 {
 	const struct detail_key *task = slowcalls_detail(ex->sc, cause->details[i].key);
-	const bool is_part = (double)all->known_ns < 0.95 * (double)slept_ns;
 	struct dids dids;
 	const int64_t own_ns = dids_make(ex, &dids, cause, task);
 	const struct did_percents of = did_percents(&dids, own_ns);
@@ -797,7 +801,7 @@ static void busiest_take(struct explain *ex, struct busiest *busiest, const stru
 			busiest->percent = of.items[k];
 		else
 			percents_make(&busiest->percent, &busiest->ns, 1,
-				      is_part ? slept_ns : all->known_ns);
+				      is_partly_known(all, slept_ns) ? slept_ns : all->known_ns);
 	}
 	ex->out = out;
 	free(dids.items);

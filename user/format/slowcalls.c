@@ -1144,6 +1144,11 @@ const struct rules_key *slowcalls_rules(const struct slowcalls *sc, uint32_t i)
 	return i < sc->rules_cnt ? &sc->rules[i] : NULL;
 }
 
+bool slowcalls_by_task(const struct slowcalls *sc, const struct detail_key *detail)
+{
+	return text_has_word("task own_softirq", slowcalls_name(sc, detail->waker));
+}
+
 const struct callpath *slowcalls_path(const struct slowcalls *sc, uint32_t i)
 {
 	return i < sc->path_cnt ? &sc->paths[i] : NULL;

@@ -153,6 +153,9 @@ const struct cause_key *slowcalls_cause(const struct slowcalls *sc, uint32_t i);
 const struct detail_key *slowcalls_detail(const struct slowcalls *sc, uint32_t i);
 const struct rules_key *slowcalls_rules(const struct slowcalls *sc, uint32_t i);
 
+/* slowcalls_by_task - ASLEEP: whether a task woke it, be it in its softirq. */
+bool slowcalls_by_task(const struct slowcalls *sc, const struct detail_key *detail);
+
 /*
  * slowcalls_told - the cause by which cause @i is told: the first one of the same words. A function below the same caller has
  * several places in the tree if that has, and a program loaded twice has one name in two modules.

@@ -452,13 +452,6 @@ static const struct detail_key *waker_of(const struct slowcalls *sc, const struc
 	return most;
 }
 
-static bool is_by_task(const struct slowcalls *sc, const struct detail_key *waker)
-{
-	const struct text word = slowcalls_name(sc, waker->waker);
-
-	return text_equal(word, text_from("task")) || text_equal(word, text_from("own_softirq"));
-}
-
 /* Whether both slept until the same task woke them; if it was none, whether it is the same task that slept. */
 static bool is_same_wait(const struct slowcalls *sc, uint32_t func, const struct slowcall *a,
 			 const struct slowcall *b)
@@ -468,7 +461,7 @@ static bool is_same_wait(const struct slowcalls *sc, uint32_t func, const struct
 
 	if (!x || !y || x->waker != y->waker)
 		return false;
-	return is_by_task(sc, x) ? x->comm == y->comm && x->tid == y->tid : a->tid == b->tid;
+	return slowcalls_by_task(sc, x) ? x->comm == y->comm && x->tid == y->tid : a->tid == b->tid;
 }
 
 /* Whether two calls were slow for what may be the same reason. */
@@ -672,7 +665,6 @@ int slowgroups_find(struct slowgroups *out, const struct slowcalls *sc,
 	const size_t cnt = start->call_cnt;
 	const struct slowcall **room = malloc((cnt + !cnt) * sizeof(*room));
 	struct ranks ranks = { .calls = malloc((cnt + !cnt) * sizeof(*ranks.calls)) };
-	int err;
 
 	*out = (struct slowgroups){ .calls = ranks.calls };
 	if (!ranks.calls || !room) {
@@ -684,8 +676,7 @@ int slowgroups_find(struct slowgroups *out, const struct slowcalls *sc,
 	qsort(ranks.calls, cnt, sizeof(*ranks.calls), rank_cmp);
 	ranks.cnt = set_stills_apart(ranks.calls, cnt, calls_median(ranks.calls, cnt), what, room);
 	free(room);
-	err = groups_make(out, sc, start, &ranks, cnt - ranks.cnt, what);
-	return err;
+	return groups_make(out, sc, start, &ranks, cnt - ranks.cnt, what);
 }
 
 void slowgroups_release(struct slowgroups *groups)

@@ -1,9 +1,8 @@
 #include "options/explainopts.h"
 
-#include <string.h>
-
 #include "base/parse.h"
 #include "base/vec.h"
+#include "kernel/tracepoint.h"
 #include "options/graphopts.h"
 #include "options/opttab.h"
 #include "trace/trigger.h"
@@ -105,10 +104,7 @@ static const char *add_starts(struct opts *opts)
 
 bool explainopts_is_drops_point(const char *system, const char *name)
 {
-	const size_t len = strlen(system);
-
-	return !strncmp(DROPS_POINT, system, len) && DROPS_POINT[len] == ':' &&
-	       !strcmp(&DROPS_POINT[len + 1], name);
+	return tracepoint_matches(DROPS_POINT, system, name);
 }
 
 /* Functions that tell the tracepoint of drops where they return to as the place of a drop. Tracing them hides it. */
@@ -146,5 +142,6 @@ const char *explainopts_settle_recorder(struct opts *opts)
 	if (why || !takes_point)
 		return why;
 	opts->drops_by_point = is_free && !waits_for_droppers(opts);
+	/* add_starts may have added it */
 	return lacks_reasons(opts) ? str_list_add(&opts->events, DROPS_POINT) : NULL;
 }

@@ -417,7 +417,6 @@ int choose_rows_check(const struct opts *opts)
 			     : opts->input_is_followed ? "--follow"
 			     : sorts_by_net(opts)      ? "--sort net"
 						       : NULL;
-
 	bool is_dat;
 
 	if (!opts->input_is_text || !option)

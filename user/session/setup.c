@@ -437,8 +437,9 @@ static uint32_t free_point_of(const struct session *ses)
 {
 	const struct tracepoint_list *list = &ses->tracepoints;
 
-	for (size_t i = 0; ses->opts->starts_of_when && ses->opts->drops_by_point && i < list->cnt;
-	     i++) {
+	if (!ses->opts->starts_of_when || !ses->opts->drops_by_point)
+		return 0;
+	for (size_t i = 0; i < list->cnt; i++) {
 		if (explainopts_is_drops_point(list->items[i].system, list->items[i].name))
 			return (uint32_t)i + 1;
 	}
